@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from omnizarr.serve.ranges import first_part, parse_range
-from omnizarr.store.contract import span
+from omnizarr.store.contract import extent_of
 
 numbers = st.one_of(st.integers(0, 12), st.integers(0, 10**30))
 spec = st.one_of(
@@ -67,7 +67,7 @@ def test_the_first_request_to_a_remote_store_gets_the_part(text: str | None, siz
     wanted, parts = first_part(text), parse_range(text, size)
     if wanted is None or not parts:
         return
-    assert span(wanted, size) == parts[0]
+    assert extent_of(wanted, size) == parts[0]
 
 
 def test_many_ranges_get_the_whole_value() -> None:

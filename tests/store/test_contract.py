@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError
 from omnizarr.store import Buffer, ByteRange, Store
-from omnizarr.store.contract import check_key, check_prefix, cut, flat, span
+from omnizarr.store.contract import check_key, check_prefix, cut, extent_of, flat
 from omnizarr.testing import StoreSuite
 
 
@@ -93,7 +93,7 @@ def test_a_store_that_cannot_write_is_read_only():
 def test_R112_a_range_is_a_slice(value: bytes, start: int, length: int | None):
     expected = value[start:] if length is None else value[start : start + length]
     assert bytes(cut(value, (start, length))) == expected
-    offset, count = span((start, length), len(value))
+    offset, count = extent_of((start, length), len(value))
     assert value[offset : offset + count] == expected
     assert offset + count <= len(value)
     assert bytes(cut(value, (-start, None))) == (value[-start:] if start else value)

@@ -1,26 +1,23 @@
-"""Coalescing: byte ranges that lie close together are fetched as one."""
+"""Coalescing: extents that lie close together are fetched as one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 from omnizarr.store import Buffer
+from omnizarr.store.values import Extent
 
-__all__ = ["ByteSpan", "coalesce", "get_spans"]
-
-ByteSpan: TypeAlias = tuple[int, int]
-"""The position of the first byte, and the number of bytes."""
+__all__ = ["coalesce", "get_extents"]
 
 
-def coalesce(spans: Sequence[ByteSpan], gap: int, limit: int) -> list[tuple[ByteSpan, list[int]]]:
-    """Spans that cover all given ones, each with the positions of those that it covers. Spans that are at most `gap`
-    bytes apart are joined, up to `limit` bytes."""
-    joined: list[tuple[ByteSpan, list[int]]] = []
+def coalesce(extents: Sequence[Extent], gap: int, limit: int) -> list[tuple[Extent, list[int]]]:
+    """Extents that cover all given ones, each with the positions of those that it covers. Extents that are at most
+    `gap` bytes apart are joined, up to `limit` bytes."""
+    joined: list[tuple[Extent, list[int]]] = []
     start = end = -1
     members: list[int] = []
-    for position in sorted(range(len(spans)), key=spans.__getitem__):
-        begin, length = spans[position]
+    for position in sorted(range(len(extents)), key=extents.__getitem__):
+        begin, length = extents[position]
         stop = begin + length
         if members and begin - end <= gap and max(stop, end) - start <= limit:
             members.append(position)
@@ -32,14 +29,14 @@ def coalesce(spans: Sequence[ByteSpan], gap: int, limit: int) -> list[tuple[Byte
     return joined
 
 
-def get_spans(spans: Sequence[ByteSpan], get: Callable[[ByteSpan], Buffer], gap: int, limit: int) -> list[Buffer]:
-    """The bytes of each span, fetched with few calls of `get`; fewer bytes where the value ends early."""
-    if len(spans) == 1:
-        return [get(spans[0])]
-    values: list[Buffer] = [b""] * len(spans)
-    for (start, length), members in coalesce(spans, gap, limit):
+def get_extents(extents: Sequence[Extent], get: Callable[[Extent], Buffer], gap: int, limit: int) -> list[Buffer]:
+    """The bytes of each extent, fetched with few calls of `get`; fewer bytes where the value ends early."""
+    if len(extents) == 1:
+        return [get(extents[0])]
+    values: list[Buffer] = [b""] * len(extents)
+    for (start, length), members in coalesce(extents, gap, limit):
         data = memoryview(get((start, length)))
         for position in members:
-            begin = spans[position][0] - start
-            values[position] = data[begin : begin + spans[position][1]]
+            begin = extents[position][0] - start
+            values[position] = data[begin : begin + extents[position][1]]
     return values

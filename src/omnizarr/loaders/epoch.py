@@ -14,7 +14,7 @@ from omnizarr.loaders.order import EpochOrder, SampleGroup
 from omnizarr.loaders.processes import Share
 from omnizarr.loaders.sources import SampleSource
 
-__all__ = ["Epoch", "Span", "group_bytes"]
+__all__ = ["Epoch", "SampleRange", "group_bytes"]
 
 _REMOTE_THREADS = 4  # groups that are requested at a time; each sends many requests
 _PARTS = 5  # of the buffer: a group that the caller works on, two ahead, one whose last batch the caller holds, a batch
@@ -25,8 +25,8 @@ def group_bytes(buffer_bytes: int) -> int:
     return buffer_bytes // _PARTS
 
 
-class Span(NamedTuple):
-    """The samples of a process in the sequence of an epoch, in whole batches except for the last."""
+class SampleRange(NamedTuple):
+    """Where the samples of a process are in the sequence of an epoch, in whole batches except for the last."""
 
     start: int
     stop: int
@@ -37,10 +37,10 @@ class Span(NamedTuple):
         """How many batches there are."""
         return -(-(self.stop - self.start) // self.batch)
 
-    def part(self, share: Share) -> Span:
+    def part(self, share: Share) -> SampleRange:
         """The share of a worker, in whole batches."""
         batches = share.of(self.batches)
-        return Span(
+        return SampleRange(
             self.start + batches.start * self.batch, min(self.stop, self.start + batches.stop * self.batch), self.batch
         )
 
@@ -52,7 +52,7 @@ class Epoch(Iterator[Any]):
         self,
         source: SampleSource,
         key: tuple[int, int],
-        span: Span,
+        samples: SampleRange,
         share: Share,
         first: int,
         *,
@@ -67,7 +67,7 @@ class Epoch(Iterator[Any]):
         self.ended = False
         self._source = source
         self._key = key
-        self._span = span
+        self._range = samples
         self._shuffle = shuffle
         self._bytes = group_bytes(buffer_bytes)
         self._form = form
@@ -97,15 +97,15 @@ class Epoch(Iterator[Any]):
         self._batches = None
 
     def _read(self) -> Iterator[list[Any]]:
-        span = self._span
-        first = span.start + self.received * span.batch
-        if first >= span.stop:
+        samples = self._range
+        first = samples.start + self.received * samples.batch
+        if first >= samples.stop:
             return
         order = EpochOrder(self._source, *self._key, shuffle=self._shuffle)
         self._source.start()
-        groups = ((group, group.nbytes) for group in order.groups(span.start, span.stop, first, self._bytes))
+        groups = ((group, group.nbytes) for group in order.groups(samples.start, samples.stop, first, self._bytes))
         pieces: list[list[Any]] = []
-        missing = min(span.batch, span.stop - first)
+        missing = min(samples.batch, samples.stop - first)
         for arrays in read_in_order(
             self._load,
             groups,
@@ -129,7 +129,7 @@ class Epoch(Iterator[Any]):
                     pieces = []
                     yield joined
                     del joined
-                    missing = min(span.batch, span.stop - first)
+                    missing = min(samples.batch, samples.stop - first)
             del arrays
 
     def _load(self, group: SampleGroup) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from omnizarr.errors import ArgumentError
-from omnizarr.loaders.epoch import Epoch, Span
+from omnizarr.loaders.epoch import Epoch, SampleRange
 from omnizarr.loaders.epoch_cell import EpochCell
 from omnizarr.loaders.map_style import Samples
 from omnizarr.loaders.processes import Share, current_worker, resolve_rank
@@ -66,17 +66,17 @@ class Loader:
         return Samples(self._source, self._seed, self._cell, self._form)
 
     @property
-    def _span(self) -> Span:
+    def _range(self) -> SampleRange:
         """The samples of this rank."""
         rank, total = self.rank, self._source.count
         numbers = rank.of(total - total % rank.total if self._even else total)
         batch = self._batch_size or 1
         length = len(numbers) // batch * batch if self._drop_last else len(numbers)
-        return Span(numbers.start, numbers.start + length, batch)
+        return SampleRange(numbers.start, numbers.start + length, batch)
 
     def __len__(self) -> int:
         """The number of batches of this rank in an epoch, whatever the number of workers."""
-        return self._span.batches
+        return self._range.batches
 
     # -- epochs
 
@@ -96,12 +96,12 @@ class Loader:
             share, first = _resumed_share(self._resumed, share)
         self._resumed = None
         epoch = self._cell.start()
-        span = self._span.part(share)
+        samples = self._range.part(share)
         form = self._form if self._batch_size is not None else self._single
         self._latest = Epoch(
             self._source,
             (self._seed, epoch),
-            span,
+            samples,
             share,
             first,
             shuffle=self._shuffle,

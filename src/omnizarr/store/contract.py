@@ -25,12 +25,12 @@ from omnizarr.store.values import (
     check_key,
     check_prefix,
     cut,
+    extent_of,
     flat,
     is_text,
     patched,
     patches_by_key,
     reject_start,
-    span,
 )
 from omnizarr.store.verbs import verb, verbs
 
@@ -48,12 +48,12 @@ __all__ = [
     "check_key",
     "check_prefix",
     "cut",
+    "extent_of",
     "flat",
     "is_text",
     "patched",
     "patches_by_key",
     "reject_start",
-    "span",
     "thread_lock",
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from omnizarr.store.values import Buffer, ByteRange, cut, span
+from omnizarr.store.values import Buffer, ByteRange, cut, extent_of
 
 __all__ = ["BytesSnapshot", "Snapshot", "SnapshotPart"]
 
@@ -61,7 +61,7 @@ class SnapshotPart(Snapshot):
         return None
 
     def get(self, range: ByteRange) -> Buffer:
-        start, length = span(range, self.size)
+        start, length = extent_of(range, self.size)
         return self._whole.get((self._start + start, length))
 
     def close(self) -> None:

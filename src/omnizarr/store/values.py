@@ -20,12 +20,12 @@ __all__ = [
     "check_key",
     "check_prefix",
     "cut",
+    "extent_of",
     "flat",
     "is_text",
     "patched",
     "patches_by_key",
     "reject_start",
-    "span",
 ]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
@@ -111,7 +111,7 @@ def check_prefix(prefix: str) -> str:
     return prefix
 
 
-def span(range: ByteRange | None, size: int) -> tuple[int, int]:
+def extent_of(range: ByteRange | None, size: int) -> Extent:
     """The start and the length of `range` in a value of `size` bytes."""
     if range is None:
         return 0, size
@@ -125,7 +125,7 @@ def cut(value: Buffer, range: ByteRange | None) -> Buffer:
     """The part `range` of `value`, without a copy."""
     if range is None:
         return value
-    start, length = span(range, len(value))
+    start, length = extent_of(range, len(value))
     return memoryview(value)[start : start + length]
 
 

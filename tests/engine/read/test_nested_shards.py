@@ -45,11 +45,11 @@ def test_one_element_takes_two_indexes_and_a_chunk(tmp_path: Path, monkeypatch: 
     get = snapshot.FileSnapshot.get
     monkeypatch.setattr(snapshot.FileSnapshot, "get", lambda self, range: (read.append(1), get(self, range))[1])
     sizes: list[int] = []
-    pread = shards.get_spans
+    pread = shards.get_extents
     assert z[300, 300] == a[300, 300]
     assert len(read) == 3
     monkeypatch.setattr(
-        shards, "get_spans", lambda places, *more: (sizes.extend(n for _, n in places), pread(places, *more))[1]
+        shards, "get_extents", lambda places, *more: (sizes.extend(n for _, n in places), pread(places, *more))[1]
     )
     np.testing.assert_array_equal(z[250:270, 250:270], a[250:270, 250:270])
     assert sum(sizes) < 2**14  # of a mebibyte

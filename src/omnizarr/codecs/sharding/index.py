@@ -71,7 +71,7 @@ class ShardIndex:
         offset, size = self.entries[number].tolist()
         return None if offset == _EMPTY else (offset, size)
 
-    def spans(self, numbers: Sequence[int]) -> list[tuple[int, int] | None]:
+    def extents(self, numbers: Sequence[int]) -> list[tuple[int, int] | None]:
         """The (offset, size) of each of these inner chunks; None for the empty ones."""
         entries = self.entries[np.asarray(numbers, np.intp)].tolist()
         return [None if offset == _EMPTY else (offset, size) for offset, size in entries]

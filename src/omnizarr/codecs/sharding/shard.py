@@ -77,7 +77,7 @@ class ShardBytes:
         view = memoryview(data)
         start, length = self.index_range
         index = self.decode_index(view[start:] if length is None else view[:length], len(view))
-        return [None if span is None else view[span[0] : span[0] + span[1]] for span in index]
+        return [None if extent is None else view[extent[0] : extent[0] + extent[1]] for extent in index]
 
     def updated_pieces(
         self, index: ShardIndex, changed: Mapping[int, Buffer | None]

@@ -129,8 +129,8 @@ class CachedReader:
                 missing.append(number)
         if not missing:
             return
-        spans = self._layout.index_of(sharding, key, snapshot).spans(missing)
-        inner_chunks = dict(zip(missing, get_inner_chunks(snapshot, spans), strict=True))
+        extents = self._layout.index_of(sharding, key, snapshot).extents(missing)
+        inner_chunks = dict(zip(missing, get_inner_chunks(snapshot, extents), strict=True))
         inner = sharding.inner
         for cell, number in zip(cells, numbers, strict=True):
             if number in inner_chunks:

@@ -20,7 +20,7 @@ from omnizarr.codecs import BoundSharding, Chain
 from omnizarr.codecs.contract import check_size
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.engine.cancel import current_token
-from omnizarr.engine.coalesce import ByteSpan, coalesce
+from omnizarr.engine.coalesce import coalesce
 from omnizarr.engine.layout import Layout, inner_axes, sharding_of, too_long
 from omnizarr.engine.place import raise_for_chunk
 from omnizarr.engine.read.partial import ChunkPart, part_of
@@ -32,6 +32,7 @@ from omnizarr.store import Buffer, ByteRange
 from omnizarr.store.contract import State, Version
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
+from omnizarr.store.values import Extent
 
 __all__ = ["RequestPlan", "fetch"]
 
@@ -39,7 +40,7 @@ _BATCH = 1024  # requests per call of a store that schedules them itself
 _MANY = 64  # requests, above which there is time to allocate the block's memory while waiting
 _DEFAULT_REQUESTS = 32  # in flight, if the store does not name a limit
 _GAP = 2**16  # bytes between inner chunks, up to which fetching the gap is faster than another request
-_MAX_SPAN = 2**23  # bytes per request
+_MAX_EXTENT = 2**23  # bytes per request
 _MAX_RATIO = 8  # assume at most 8:1 compression when reserving memory
 
 
@@ -114,7 +115,7 @@ class _Shard:
         self.key = key
         self.selected = selected
         self.numbers = [sharding.number(inner.chunk) for inner in selected]
-        self.spans: list[ByteSpan | None] = []
+        self.extents: list[Extent | None] = []
         self.values: list[Buffer | None] = []
         self.version: Version = None
         self.stored_index: bytes | None = None
@@ -127,9 +128,9 @@ class _ShardRequest(NamedTuple):
     shard: _Shard
     attempt: int
     """Answers of an earlier attempt, from before the shard changed, are ignored."""
-    span: ByteSpan
+    extent: Extent
     members: list[int]
-    """Which of the selected inner chunks are in the span; empty if the request is for the index."""
+    """Which of the selected inner chunks are in the extent; empty if the request is for the index."""
 
 
 Tag: TypeAlias = _ChunkRequest | _ShardRequest
@@ -210,18 +211,18 @@ class RequestPlan:
     ) -> list[PendingRequest[Tag, State | None]]:
         """Requests for the inner chunks, from that version of the shard."""
         shard.version = version
-        shard.spans = index.spans(shard.numbers)
-        shard.values = [None] * len(shard.spans)
-        stored = [position for position, span in enumerate(shard.spans) if span is not None]
-        joined = coalesce([span for span in shard.spans if span is not None], _GAP, _MAX_SPAN)
+        shard.extents = index.extents(shard.numbers)
+        shard.values = [None] * len(shard.extents)
+        stored = [position for position, extent in enumerate(shard.extents) if extent is not None]
+        joined = coalesce([extent for extent in shard.extents if extent is not None], _GAP, _MAX_EXTENT)
         shard.missing = len(joined)
         return [
             PendingRequest(
-                _ShardRequest(shard, shard.attempt, span, [stored[member] for member in members]),
-                partial(self.get, shard.key, span, version),
-                span[1],
+                _ShardRequest(shard, shard.attempt, extent, [stored[member] for member in members]),
+                partial(self.get, shard.key, extent, version),
+                extent[1],
             )
-            for span, members in joined
+            for extent, members in joined
         ]
 
     def _shard_answer(self, tag: _ShardRequest, state: State | None) -> FetchedChunk | None:
@@ -241,11 +242,11 @@ class RequestPlan:
             return None
         if not tag.members:
             return self._index_answer(shard, state)
-        begin, data = tag.span[0], memoryview(state.data)
+        begin, data = tag.extent[0], memoryview(state.data)
         for member in tag.members:
-            span = shard.spans[member]
-            assert span is not None
-            shard.values[member] = data[span[0] - begin : span[0] - begin + span[1]]
+            extent = shard.extents[member]
+            assert extent is not None
+            shard.values[member] = data[extent[0] - begin : extent[0] - begin + extent[1]]
         shard.missing -= 1
         if shard.missing:
             return None
@@ -274,8 +275,8 @@ class RequestPlan:
 
     @staticmethod
     def _complete(shard: _Shard) -> FetchedChunk:
-        values = [value for value, span in zip(shard.values, shard.spans, strict=True) if span is not None]
-        inner_chunks = check_inner_chunks(shard.spans, values)
+        values = [value for value, extent in zip(shard.values, shard.extents, strict=True) if extent is not None]
+        inner_chunks = check_inner_chunks(shard.extents, values)
         return FetchedChunk(shard.cell, None, None, shard.selected, dict(zip(shard.numbers, inner_chunks, strict=True)))
 
     # -- chunks

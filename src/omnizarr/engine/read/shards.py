@@ -14,7 +14,7 @@ import numpy.typing as npt
 from omnizarr.codecs import BoundSharding, Chain, Sharding
 from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.engine.buffers import WorkerBuffer
-from omnizarr.engine.coalesce import ByteSpan, coalesce, get_spans
+from omnizarr.engine.coalesce import coalesce, get_extents
 from omnizarr.engine.layout import Layout, inner_axes, sharding_of
 from omnizarr.engine.numpy_index import assign
 from omnizarr.engine.place import fill_target, place, raise_for_chunk
@@ -24,16 +24,17 @@ from omnizarr.errors import CodecError, MissingDependencyError
 from omnizarr.indexing import Cell, Projection, Row, only_chunk
 from omnizarr.store import Buffer, Snapshot, Snapshots
 from omnizarr.store.snapshot import SnapshotPart
+from omnizarr.store.values import Extent
 
 if TYPE_CHECKING:
     from omnizarr.engine.read.native.received import ReceivedChunks
 
-__all__ = ["FetchedChunk", "ShardReader", "check_inner_chunks", "check_tries", "coalesced_spans", "get_inner_chunks"]
+__all__ = ["FetchedChunk", "ShardReader", "check_inner_chunks", "check_tries", "coalesced_extents", "get_inner_chunks"]
 
 _MAX_TRIES = 100
 _REMOTE_GAP = 2**16  # bytes between inner chunks, up to which fetching the gap is faster than another request
 _GAP = 2**13  # bytes between inner chunks, up to which reading the gap is faster than another call
-_MAX_SPAN = 2**23  # bytes per call
+_MAX_EXTENT = 2**23  # bytes per call
 _SMALL_SHARD = 2**16  # bytes of a nested shard, up to which reading it whole is faster than looking at its index
 _MAX_ROOM = 2**28  # bytes of a shard for which memory is reused; the system provides only the pages that are used
 
@@ -174,8 +175,8 @@ class ShardReader:
         if snapshot is None:
             return None
         try:
-            spans = self._layout.index_of(sharding, key, snapshot).spans(numbers)
-            return dict(zip(numbers, get_inner_chunks(snapshot, spans), strict=True))
+            extents = self._layout.index_of(sharding, key, snapshot).extents(numbers)
+            return dict(zip(numbers, get_inner_chunks(snapshot, extents), strict=True))
         finally:
             snapshot.close()
 
@@ -198,18 +199,18 @@ class ShardReader:
         cells = list(selected)
         numbers = [sharding.number(cell.chunk) for cell in cells]
         inner_chunks: dict[int, InnerChunk] = {}
-        whole: list[tuple[int, ByteSpan | None]] = []
-        for cell, number, span in zip(cells, numbers, index.spans(numbers), strict=True):
+        whole: list[tuple[int, Extent | None]] = []
+        for cell, number, extent in zip(cells, numbers, index.extents(numbers), strict=True):
             within = None
-            if nested is not None and span is not None and span[1] > _SMALL_SHARD:
+            if nested is not None and extent is not None and extent[1] > _SMALL_SHARD:
                 within = Projection(cell.inner, selected.points, inner_axes(nested, nested.spec.shape))
-            if nested is None or span is None or within is None or takes_whole_shard(nested, len(within)):
-                whole.append((number, span))
+            if nested is None or extent is None or within is None or takes_whole_shard(nested, len(within)):
+                whole.append((number, extent))
                 continue
-            shard = SnapshotPart(snapshot, *span)
+            shard = SnapshotPart(snapshot, *extent)
             inner_index = nested.decode_index(shard.get(nested.index_range), shard.size)
             inner_chunks[number] = self._fetch_level(nested, inner_index, shard, within)
-        values = get_inner_chunks(snapshot, [span for _, span in whole])
+        values = get_inner_chunks(snapshot, [extent for _, extent in whole])
         return inner_chunks | dict(zip((number for number, _ in whole), values, strict=True))
 
     def _fetch_and_check(
@@ -223,16 +224,16 @@ class ShardReader:
         while stored_index is not None:
             check_tries(tries)
             tries += 1
-            spans = sharding.decode_index(stored_index).spans(numbers)
+            extents = sharding.decode_index(stored_index).extents(numbers)
             # Request the index again after the inner chunks. If a writer replaced the shard in between, the old index
             # refers to arbitrary bytes of the new shard.
             *values, index_after = store.get_partial_values(
-                [*((key, span) for span in spans if span is not None), (key, sharding.index_range)]
+                [*((key, extent) for extent in extents if extent is not None), (key, sharding.index_range)]
             )
             if store.remote and index_after is not None:  # it may have answered the index first
                 index_after = store.get(key, sharding.index_range)
             if index_after is not None and bytes(index_after) == bytes(stored_index):
-                return dict(zip(numbers, check_inner_chunks(spans, values), strict=True))
+                return dict(zip(numbers, check_inner_chunks(extents, values), strict=True))
             stored_index = index_after
         return None
 
@@ -312,24 +313,26 @@ def check_tries(tries: int) -> None:
         raise CodecError(Sharding.name, f"gave up after {_MAX_TRIES} attempts: other writers keep replacing this shard")
 
 
-def coalesced_spans(spans: Sequence[ByteSpan], *, remote: bool) -> list[ByteSpan]:
+def coalesced_extents(extents: Sequence[Extent], *, remote: bool) -> list[Extent]:
     """The parts of a shard that are read for inner chunks at these positions, which are sorted."""
-    return [span for span, _ in coalesce(spans, _REMOTE_GAP if remote else _GAP, _MAX_SPAN)]
+    return [extent for extent, _ in coalesce(extents, _REMOTE_GAP if remote else _GAP, _MAX_EXTENT)]
 
 
-def get_inner_chunks(snapshot: Snapshot, spans: list[ByteSpan | None]) -> list[Buffer | None]:
+def get_inner_chunks(snapshot: Snapshot, extents: list[Extent | None]) -> list[Buffer | None]:
     """The inner chunks at these positions of a shard, None for an empty one. Neighbours are read together."""
-    values = get_spans([span for span in spans if span is not None], snapshot.get, _GAP, _MAX_SPAN)
-    return check_inner_chunks(spans, values)
+    values = get_extents([extent for extent in extents if extent is not None], snapshot.get, _GAP, _MAX_EXTENT)
+    return check_inner_chunks(extents, values)
 
 
-def check_inner_chunks(spans: list[ByteSpan | None], values: Sequence[Buffer | None]) -> list[Buffer | None]:
-    """One value per span, with None for each empty inner chunk; an error if a value is shorter than its span."""
+def check_inner_chunks(extents: list[Extent | None], values: Sequence[Buffer | None]) -> list[Buffer | None]:
+    """One value per extent, with None for each empty inner chunk; an error if a value is shorter than its extent."""
     inner_chunks: list[Buffer | None] = []
     remaining = iter(values)
-    for span in spans:
-        inner_chunk = None if span is None else next(remaining)
-        if span is not None and (inner_chunk is None or len(inner_chunk) != span[1]):
-            raise CodecError(Sharding.name, f"the shard ends before its inner chunk of {span[1]} bytes at {span[0]}")
+    for extent in extents:
+        inner_chunk = None if extent is None else next(remaining)
+        if extent is not None and (inner_chunk is None or len(inner_chunk) != extent[1]):
+            raise CodecError(
+                Sharding.name, f"the shard ends before its inner chunk of {extent[1]} bytes at {extent[0]}"
+            )
         inner_chunks.append(inner_chunk)
     return inner_chunks

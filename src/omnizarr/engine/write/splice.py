@@ -54,8 +54,8 @@ def splice(
                 return None  # the write replaces the damaged shard
             raise
         numbers = [sharding.number(inner.chunk) for inner in selected]
-        spans = index.spans(numbers)
-        inner_chunks: dict[int, Buffer | None] = dict(zip(numbers, get_inner_chunks(snapshot, spans), strict=True))
+        extents = index.extents(numbers)
+        inner_chunks: dict[int, Buffer | None] = dict(zip(numbers, get_inner_chunks(snapshot, extents), strict=True))
         update_inner_chunks(sharding, inner_chunks, selected, value, clipped, keep_empty, fields, buffer)
         pieces = sharding.updated_pieces(index, inner_chunks)
         return None if pieces is None else splicing.splice(key, pieces, snapshot)

@@ -12,7 +12,7 @@ from omnizarr.config import config
 from omnizarr.engine.layout import Layout, inner_axes, sharding_of
 from omnizarr.engine.pool import run
 from omnizarr.engine.read.partial import part_of
-from omnizarr.engine.read.shards import coalesced_spans
+from omnizarr.engine.read.shards import coalesced_extents
 from omnizarr.engine.schedule import takes_whole_shard
 from omnizarr.indexing import Cell, Projection, Selection, numpy_selection, pick_length, split_fields
 
@@ -197,13 +197,13 @@ def _add_shard(
         for position, length in zip(part.chunk, sharding.grid, strict=True):
             number = number * length + position
         numbers.append(number)
-    spans = [span for span in index.spans(numbers) if span is not None]
-    cost.decoded_chunks += len(spans)
-    cost.decoded_bytes += len(spans) * sharding.inner.spec.nbytes
+    extents = [extent for extent in index.extents(numbers) if extent is not None]
+    cost.decoded_chunks += len(extents)
+    cost.decoded_bytes += len(extents) * sharding.inner.spec.nbytes
     if takes_whole_shard(sharding, len(inner)):
         cost.stored_bytes += size
         return
-    runs = coalesced_spans(sorted(spans), remote=layout.store.remote)
+    runs = coalesced_extents(sorted(extents), remote=layout.store.remote)
     cost.requests += len(runs)
     cost.stored_bytes += sharding.index_size + sum(length for _, length in runs)
 

@@ -64,8 +64,8 @@ def _inner_chunk(conversion: Conversion, chunk: tuple[int, ...]) -> ServedValue 
         start = start if start >= 0 else max(0, value.size + start)
         length = value.size - start if length is None else length
         index = sharding.decode_index(value.read(start, length), value.size)
-        span = index[number]
-        return None if span is None else BytesValue(bytes(value.read(*span)))
+        extent = index[number]
+        return None if extent is None else BytesValue(bytes(value.read(*extent)))
     finally:
         value.close()
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from omnizarr.errors import ArgumentError, OmnizarrError, StoreError
-from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, flat, span
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, extent_of, flat
 from omnizarr.store.fsspec_.filesystem import ABSENT, Filesystem, may_pass
 from omnizarr.store.fsspec_.library import open_filesystem
 from omnizarr.store.object.error_mapping import without_secrets
@@ -197,7 +197,7 @@ class FsspecStore(Store):
                 size = self._size(path)
                 if size is None:
                     return None
-                start, length = span(range, size)
+                start, length = extent_of(range, size)
                 if not length:
                     return b""
             end = None if length is None else start + length
@@ -238,7 +238,7 @@ class FsspecStore(Store):
         size = self._size(path)
         if size is None:
             return None, True
-        length = span((start, None if end is None else end - start), size)[1]
+        length = extent_of((start, None if end is None else end - start), size)[1]
         if len(data) == length:
             self._serves_ranges = self._serves_ranges or 0 < length < size
             return data, True

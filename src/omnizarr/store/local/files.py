@@ -9,7 +9,7 @@ from collections.abc import Callable
 from stat import S_ISLNK
 from typing import Any, Protocol, TypeVar
 
-from omnizarr.store.contract import ByteRange, span
+from omnizarr.store.contract import ByteRange, extent_of
 from omnizarr.store.local import flock, temp_names
 from omnizarr.store.local.flock import close_last, open_into
 
@@ -83,7 +83,7 @@ _preadv: Callable[[int, list[memoryview], int], int] | None = getattr(os, "pread
 
 def read(file: int, size: int, range: ByteRange | None) -> bytes:
     """A range of an open file that has `size` bytes."""
-    start, length = (0, size) if range is None else span(range, size)
+    start, length = (0, size) if range is None else extent_of(range, size)
     data = _pread(file, length, start)
     if len(data) == length:
         return data

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from omnizarr.errors import OmnizarrError, StoreError, TimedOutError, warn
-from omnizarr.store.contract import Buffer, ByteRange, State, Version, check_key, cut, span
+from omnizarr.store.contract import Buffer, ByteRange, State, Version, check_key, cut, extent_of
 from omnizarr.store.deadline import current_deadline
 from omnizarr.store.object import error_mapping
 from omnizarr.store.object.client import ClientFactory
@@ -155,7 +155,7 @@ class ObjectReader:
         if tag is not None and version is not None and version[0] != tag:
             return State(None, version, size)  # the server ignores conditions
         begin, end = answer.range
-        start, length = span(range, size) if self._ranges else (0, size)
+        start, length = extent_of(range, size) if self._ranges else (0, size)
         if (begin, end) != (start, start + length) and length:
             raise ValueError(f"the body of the answer holds other bytes than requested: {begin} to {end}")
         if end - begin == size:  # documents are read with a limit, too, and the next write needs all names
@@ -196,7 +196,7 @@ class ObjectReader:
             current = version_of(head)
             if version is not None and current != version:
                 return State(None, current, head["size"])
-            start, length = span((-count, None), head["size"])
+            start, length = extent_of((-count, None), head["size"])
             if not length:
                 return State(b"", current, head["size"])
             answer = self.read(key, (start, length), current)

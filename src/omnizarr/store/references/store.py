@@ -11,7 +11,7 @@ from omnizarr import _json
 from omnizarr.config import config
 from omnizarr.errors import StoreError
 from omnizarr.store.address.parse import value_at
-from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, span
+from omnizarr.store.contract import Buffer, ByteRange, Request, Store, check_key, check_prefix, cut, extent_of
 from omnizarr.store.object.options import deobfuscate, obfuscate
 from omnizarr.store.references.json_ import Reference, parse_references
 from omnizarr.store.references.table import ReferenceTable
@@ -219,7 +219,7 @@ def _target_range(reference: Reference, range: ByteRange | None) -> ByteRange | 
     _, offset, length = reference
     if length is None:
         return range  # the whole file
-    start, count = span(range, length)
+    start, count = extent_of(range, length)
     return offset + start, count
 
 

@@ -18,10 +18,10 @@ from omnizarr.store.contract import (
     Version,
     check_key,
     check_prefix,
+    extent_of,
     flat,
     patched,
     patches_by_key,
-    span,
 )
 from omnizarr.store.sqlite.connections import ConnectionEnded, Connections, library
 from omnizarr.store.values import is_path
@@ -385,10 +385,10 @@ def _value(connection: sqlite3.Connection, key: str, range: ByteRange | None, *,
             return None
         if row[1] != "blob":
             whole = connection.execute(_GET, (key,)).fetchone()[0] or b""
-            start, length = span(range, len(whole))
+            start, length = extent_of(range, len(whole))
             return bytes(whole[start : start + length])
         with connection.blobopen("zarr", "v", row[0], readonly=True) as blob:
-            start, length = span(range, len(blob))
+            start, length = extent_of(range, len(blob))
             blob.seek(start)
             return blob.read(length) if length else b""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from omnizarr._fork import import_library
 from omnizarr.config import config
-from omnizarr.store.contract import Buffer, ByteRange, span
+from omnizarr.store.contract import Buffer, ByteRange, extent_of
 from omnizarr.store.zip.byte_source import ByteSource
 from omnizarr.store.zip.records import (
     END_SIZE,
@@ -107,7 +107,7 @@ class Entry:
 
     def value(self, stored: bytes | memoryview, range: ByteRange | None = None) -> Buffer:
         """The value, or a part of it, from the stored bytes."""
-        start, length = span(range, self.size)
+        start, length = extent_of(range, self.size)
         if self.method == STORED:
             self.check(stored)
             return stored if length == self.size else memoryview(stored)[start : start + length]
@@ -140,7 +140,7 @@ class Entry:
 
     def get(self, range: ByteRange | None) -> Buffer:
         """The value, or a part of it."""
-        start, length = span(range, self.size)
+        start, length = extent_of(range, self.size)
         if self.method == STORED and length < self.size:
             return self.part(start, length)
         guess = self.expected_range()

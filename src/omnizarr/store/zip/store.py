@@ -18,9 +18,9 @@ from omnizarr.store.contract import (
     Version,
     check_key,
     check_prefix,
+    extent_of,
     flat,
     reject_start,
-    span,
     thread_lock,
 )
 from omnizarr.store.finalizers import call_on_deletion
@@ -229,14 +229,16 @@ class ZipStore(Store):
 
     def _fetch(self, requests: list[tuple[int, str, Entry, ByteRange | None]]) -> Iterator[tuple[int, Buffer]]:
         """The values, requested together; for parts, the positions of the entries are requested first."""
-        parts = [entry.method == STORED and span(range, entry.size)[1] < entry.size for _, _, entry, range in requests]
+        parts = [
+            entry.method == STORED and extent_of(range, entry.size)[1] < entry.size for _, _, entry, range in requests
+        ]
         without_start = [item for item, part in zip(requests, parts, strict=True) if part and item[2].start < 0]
         for item, data in _read_parts(without_start, [item[2].header_range() for item in without_start]):
             with self._reading(item[1]):
                 item[2].parse_header(data)
         ranges = []
         for (_, _, entry, range), part in zip(requests, parts, strict=True):
-            start, length = span(range, entry.size)
+            start, length = extent_of(range, entry.size)
             ranges.append((entry.start + start, length) if part else entry.expected_range())
         positions = {id(item): position for position, item in enumerate(requests)}
         for item, data in _read_parts(requests, ranges):
@@ -370,7 +372,7 @@ class EntrySnapshot(Snapshot):
                 return self._entry.get(range)
             if self._value is None:
                 self._value = self._entry.get(None)
-        start, length = span(range, self.size)
+        start, length = extent_of(range, self.size)
         return memoryview(self._value)[start : start + length]
 
     def close(self) -> None:

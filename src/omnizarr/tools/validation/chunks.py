@@ -187,11 +187,11 @@ class ChunkCheck:
         inner = sharding.inner
         nested = sharding_of(inner)
         for number in index.present():
-            span = index[number]
-            assert span is not None
+            extent = index[number]
+            assert extent is not None
             self._count(node)
             try:
-                part = layout.store.get(key, span)
+                part = layout.store.get(key, extent)
                 assert part is not None
                 if nested is None:
                     inner.decode(part)

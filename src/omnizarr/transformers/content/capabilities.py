@@ -5,7 +5,7 @@ from __future__ import annotations
 from omnizarr.errors import StoreError
 from omnizarr.store import Buffer, ByteRange, Snapshot, Snapshots, Updates, VersionedReads
 from omnizarr.store.capabilities import Versioned
-from omnizarr.store.contract import State, Version, flat, span
+from omnizarr.store.contract import State, Version, extent_of, flat
 from omnizarr.store.snapshot import BytesSnapshot, SnapshotPart
 from omnizarr.transformers.content.objects import ContentObjects
 from omnizarr.transformers.content.pointer import POINTER_LIMIT, Pointer, damaged
@@ -38,7 +38,7 @@ class _ContentSnapshot(Snapshot):
                     key=self._key,
                 )
             return data
-        start, length = span(range, self.size)
+        start, length = extent_of(range, self.size)
         data = self._opened.get((start, length))
         if length == self.size:
             self._objects.verify(self._pointer, data, self._key)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from omnizarr.store import Buffer, ByteRange, CacheStore, Store, WrapperStore
-from omnizarr.store.contract import span
+from omnizarr.store.contract import extent_of
 from omnizarr.store.current import CurrentStore
 from omnizarr.transformers.content.pointer import POINTER_LIMIT, Addresses, Pointer, damaged
 from omnizarr.transformers.contract import ArrayPlace
@@ -73,7 +73,7 @@ class ContentObjects:
 
     def request(self, pointer: Pointer, range: ByteRange | None) -> tuple[tuple[str, tuple[int, int]], bool]:
         """The request for the object, and whether it is for the whole value."""
-        start, length = span(range, pointer.size)
+        start, length = extent_of(range, pointer.size)
         whole = length == pointer.size
         # One byte more than the pointer says detects an object that is too long.
         return (self.addresses.object_key(pointer.name), (start, length + whole)), whole

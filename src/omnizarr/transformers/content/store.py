@@ -7,7 +7,7 @@ from typing import Any
 
 from omnizarr.errors import ArgumentError
 from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore, check_prefix, provides
-from omnizarr.store.contract import flat, reject_start, span
+from omnizarr.store.contract import extent_of, flat, reject_start
 from omnizarr.transformers.content.capabilities import ContentReads, ContentSnapshots, ContentUpdates
 from omnizarr.transformers.content.objects import ContentObjects
 from omnizarr.transformers.content.pointer import FOLDER, POINTER_LIMIT, Addresses, Pointer
@@ -83,7 +83,7 @@ class ContentStore(WrapperStore):
             reject_start(key, start, repr(self))
 
         def read(pointer: Pointer) -> int | None:
-            at, length = span((start, len(target)), pointer.size)
+            at, length = extent_of((start, len(target)), pointer.size)
             part = target[:length]
             object_key = self.addresses.object_key(pointer.name)
             count = self.inner.get_into(object_key, at, part)

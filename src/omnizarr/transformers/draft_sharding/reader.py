@@ -153,7 +153,7 @@ class ShardStateReader:
             return [None] * len(numbers)
         view = memoryview(data)
         index = self.index(shard, view[-self._form.index_size :], len(view))
-        return [None if part is None else view[part[0] : part[0] + part[1]] for part in index.spans(numbers)]
+        return [None if part is None else view[part[0] : part[0] + part[1]] for part in index.extents(numbers)]
 
 
 class _Reading:

@@ -18,7 +18,7 @@ from omnizarr.codecs.sharding import ShardIndex
 from omnizarr.errors import StoreError
 from omnizarr.store import Buffer, ByteRange, Request, Store, WrapperStore, check_prefix
 from omnizarr.store.capabilities import Versioned
-from omnizarr.store.contract import Patch, Version, flat, patched, patches_by_key, span
+from omnizarr.store.contract import Patch, Version, extent_of, flat, patched, patches_by_key
 from omnizarr.store.thread_locks import TaskLock
 from omnizarr.store.update import KeyAccess, LockedAccess, update
 from omnizarr.store.wrappers import ForwardedUpdates, forwarded
@@ -107,7 +107,7 @@ class ShardedStore(WrapperStore):
             for position, number, range in requested[shard]:
                 entry = index[number]
                 if entry is not None:
-                    start, length = span(range, entry[1])
+                    start, length = extent_of(range, entry[1])
                     parts.append((position, (entry[0] + start, length)))
             return parts
 

@@ -16,7 +16,7 @@ from omnizarr.errors import StoreError
 from omnizarr.store import Buffer, ByteRange, Request, Snapshot, Snapshots, Store, Updates, WrapperStore, provides
 from omnizarr.store.capabilities import Versioned
 from omnizarr.store.references.targets import Targets, without_password
-from omnizarr.store.values import Version, check_prefix, flat, span
+from omnizarr.store.values import Version, check_prefix, extent_of, flat
 from omnizarr.transformers.contract import ArrayPlace
 from omnizarr.transformers.file_chunks.manifest import FilePart, Manifest, parse_manifest
 
@@ -111,7 +111,7 @@ class FileChunkStore(WrapperStore):
 
     def _read(self, key: str, part: FilePart, range: ByteRange | None) -> Buffer:
         store, target = self._targets.find(_relative(part.path), repr(self))
-        start, length = span(range, part.length)
+        start, length = extent_of(range, part.length)
         value = store.get(target, (part.offset + start, length)) if length else b""
         return self.checked(key, part, length, value)
 
@@ -158,7 +158,7 @@ class FileChunkStore(WrapperStore):
                 yield index, self._answer(key, range, value)
                 continue
             store, target = self._targets.find(_relative(part.path), repr(self))
-            start, length = span(range, part.length)
+            start, length = extent_of(range, part.length)
             stores.setdefault(id(store), (store, []))[1].append((index, part, target, (part.offset + start, length)))
         for store, parts in stores.values():
             for position, value in store.get_each([(target, extent) for _, _, target, extent in parts]):

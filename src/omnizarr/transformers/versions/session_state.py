@@ -10,7 +10,7 @@ from typing import Any
 
 from omnizarr.errors import InvalidKeyError, ReadOnlyError, StoreError
 from omnizarr.store import Buffer, ByteRange, Store, WrapperStore, check_key
-from omnizarr.store.contract import flat, span
+from omnizarr.store.contract import extent_of, flat
 from omnizarr.store.thread_locks import Stripes
 from omnizarr.transformers.versions.history import History
 from omnizarr.transformers.versions.records import AREA, EMPTY, Commit, ValueRef, new_name, new_session
@@ -133,7 +133,7 @@ class SessionState(WrapperStore):
 
     def check_length(self, key: str, entry: ValueRef, range: ByteRange | None, length: int) -> None:
         """Reject a value of another length than its entry gives."""
-        if length != span(range, entry.size)[1]:
+        if length != extent_of(range, entry.size)[1]:
             raise StoreError(
                 f"`{key}` in version {self.base.number} is damaged: it should have {entry.size} bytes",
                 store=repr(self),

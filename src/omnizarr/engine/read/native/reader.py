@@ -188,12 +188,12 @@ class NativeReader(KernelCalls):
         if snapshot is None:
             return ABSENT
         try:
-            span = self.layout.index_of(sharding, key, snapshot)[number]
-            if span is None:
+            extent = self.layout.index_of(sharding, key, snapshot)[number]
+            if extent is None:
                 return ABSENT
             if not isinstance(snapshot, FileSnapshot):
                 return UNUSUAL
-            start, length = span
+            start, length = extent
             decoding = self.packed_decoding
             status = kernel().read_one(out, snapshot.file, 0, start, length, decoding, strides, offset, counts)
             return status
