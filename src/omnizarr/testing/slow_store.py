@@ -57,7 +57,8 @@ class SlowStore(RequestStore, keeps_capabilities=True):
             pass
 
     def _together(self, actions: Sequence[Callable[[], T]]) -> Iterator[tuple[int, T]]:
-        if not actions:
+        if len(actions) < 2:  # needs no thread
+            yield from ((number, action()) for number, action in enumerate(actions))
             return
         pool = ThreadPoolExecutor(min(self.limit, len(actions)), thread_name_prefix="omnizarr-slow-store")
         try:
