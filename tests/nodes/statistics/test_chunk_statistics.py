@@ -281,6 +281,16 @@ def test_what_cannot_have_statistics(options: dict[str, Any], reason: str, tmp_p
         z.statistics.state()
 
 
+def test_a_sparse_array_of_too_many_chunks(tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path / "z", shape=(2**40, 2**20), chunks=(1, 1), dtype="i1")
+    with pytest.raises(ArgumentError, match=r"chunks, too many for the memory"):
+        z.statistics.build()
+    assert not z.statistics.enabled
+    z = built(tmp_path / "y")
+    with omnizarr.config(max_implicit_bytes=1):
+        assert z.max() == 399
+
+
 def test_read_only_handles_use_statistics(tmp_path: Path) -> None:
     built(tmp_path / "z")
     z = omnizarr.open_array(tmp_path / "z", mode="r")

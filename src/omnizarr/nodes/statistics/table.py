@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from omnizarr.config import config
 from omnizarr.errors import ArgumentError
 from omnizarr.nodes.array_state import ArrayState
 from omnizarr.nodes.statistics.chunk_states import Chunk, ChunkStates, each_in_threads
@@ -27,6 +29,8 @@ __all__ = [
     "storage_of",
 ]
 
+_CHUNK_BYTES = 700  # of memory for each chunk of a table (measured)
+_LEAST_TABLE = 2**28  # bytes that a table may have, however small the setting is
 _PART = 4096  # chunks that are measured before their entries are stored
 Report = Callable[[int], None]
 
@@ -76,6 +80,11 @@ def obstacle(array: ArrayState) -> str | None:
     snapshots = array.store.snapshots
     if snapshots is None or not snapshots.lasting:
         return f"{array.store!r} does not tell the versions of values: expected a folder or an object store"
+    chunks = prod(axis.count for axis in array._model.grid.axes(array._model.shape))
+    if chunks * _CHUNK_BYTES > max(
+        _LEAST_TABLE, config.implicit_bytes
+    ):  # of a sparse array, whose chunks are mostly absent
+        return f"its grid has {chunks} chunks, too many for the memory that `max_implicit_bytes` allows"
     return None
 
 
