@@ -11,6 +11,7 @@ from typing import Any
 
 from omnizarr.errors import ArgumentError, NodeExistsError, OmnizarrError
 from omnizarr.tools.plans.journal import PlanJournal
+from omnizarr.tools.plans.regions import keep_memory
 from omnizarr.tools.plans.stage import PlanCost, Stage
 from omnizarr.tools.results import Progress
 
@@ -147,7 +148,7 @@ class Plan:
         self._start(resume)
         count = self._workers(executor, workers)
         done = skipped = written = 0
-        own = ThreadPoolExecutor(count, thread_name_prefix="omnizarr-plan") if executor is None else None
+        own = ThreadPoolExecutor(count, "omnizarr-plan", keep_memory) if executor is None else None
         try:
             for number, stage in enumerate(self.stages):
                 finished = self.journal.done(number) if resume else set()

@@ -37,6 +37,7 @@ __all__ = ["RechunkRegions", "rechunk"]
 _MAX_MEMORY = 10**9
 _COPIES = 3.0  # of a region, while its objects are encoded and written, with what the allocator keeps (measured)
 _DECODED = 3.2  # times the size of a chunk: decoded and as it is stored, in two threads at least
+_MOST_IN_DIRECTORY = 100_000  # chunks of an intermediate array; a directory for each takes longer (measured)
 _FIXED_BYTES = 2**25  # for threads, tables and what codecs keep (measured); less if the limit is below 64 MiB
 
 
@@ -156,6 +157,7 @@ def _intermediate(
         else Rectilinear(tuple(as_runs((edge, 1) for edge in each) for each in edges)),
         fill_value=source.fill_value,
         compressors=None,  # read once, soon
+        chunk_key_encoding="." if prod(map(len, edges)) <= _MOST_IN_DIRECTORY else "/",
         zarr_format=3,
     )
     path = f"{journal.prefix}temporary/{target.path or 'root'}/{number}"
