@@ -146,33 +146,33 @@ def _mapped(source: Array, region: tuple[slice, ...]) -> np.ndarray | None:
     nbytes = prod(shape) * source.itemsize
     if source.dtype.hasobject or nbytes < _MAPPED_BYTES or source.dtype.kind == "T":
         return None
-    return np.frombuffer(_own.map(nbytes), dtype=source.dtype, count=prod(shape)).reshape(shape)
+    return np.frombuffer(_region_memory.map(nbytes), dtype=source.dtype, count=prod(shape)).reshape(shape)
 
 
-class _OwnMemory(threading.local):
+class _RegionMemory(threading.local):
     """The memory for regions of the current thread."""
 
-    _kept: mmap.mmap | None = None
+    _memory: mmap.mmap | None = None
     keeps: bool = False
 
     def map(self, nbytes: int) -> mmap.mmap:
         """Memory of at least `nbytes` bytes: that of the last region, if the thread keeps it."""
-        if self._kept is not None and len(self._kept) >= nbytes:
-            return self._kept
-        self._kept = None  # before there is a second one
+        if self._memory is not None and len(self._memory) >= nbytes:
+            return self._memory
+        self._memory = None  # before there is a second one
         memory = _map(nbytes)
         if self.keeps:
-            self._kept = memory
+            self._memory = memory
         return memory
 
 
-_own = _OwnMemory()
+_region_memory = _RegionMemory()
 
 
 def keep_memory() -> None:
     """Lets the current thread use the same memory for all its regions, until it ends: the system takes a sixth of the
     time of a plan to clear new memory (measured)."""
-    _own.keeps = True
+    _region_memory.keeps = True
 
 
 def _map(nbytes: int) -> mmap.mmap:
