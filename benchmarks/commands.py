@@ -30,7 +30,7 @@ PROGRAM = [PYTHON, "-m", "omnizarr"]
 READ = """
 import sys
 import omnizarr
-from omnizarr.tools.blocks import regions
+from omnizarr.tools.regions import regions
 
 for place in sys.argv[1:]:
     z = omnizarr.open_array(place, mode="r")

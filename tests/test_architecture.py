@@ -157,7 +157,7 @@ GENERATION_WORDS: dict[str, set[str]] = {
     "tools/plans/rechunk.py": {"zarr_format"},
     "cli/commands/change/copy.py": {"zarr_format"},
     # The generation to repair is an argument.
-    "tools/repairs/run.py": {"_zarr_format", "zarr_format"},
+    "tools/repairs/repair.py": {"_zarr_format", "zarr_format"},
     "tools/repairs/fix.py": {"zarr_format"},
     "cli/commands/change/repair.py": {"zarr_format"},
     # Each version of OME-Zarr is defined for one generation.
@@ -175,7 +175,7 @@ GENERATION_WORDS: dict[str, set[str]] = {
     # A hierarchy has one generation: nodes above of another one do not enclose a node.
     "tools/locations.py": {"zarr_format"},
     # The generation to check is an argument; the table of readers and OME-Zarr depend on it.
-    "tools/validation/run.py": {"zarr_format"},
+    "tools/validation/validate.py": {"zarr_format"},
     "tools/validation/nodes.py": {"zarr_format"},
     "tools/validation/readers.py": {"N5Block", "n5", "n5_block", "zarr_format"},
     "tools/validation/conventions/hierarchy_view.py": {"zarr_format"},
@@ -221,9 +221,6 @@ GENERATION_WORDS: dict[str, set[str]] = {
     "cli/commands/demo.py": {"zarr_format"},
     # A document of a node is recognized, to say that it has no references.
     "store/references/json_.py": {"zarr_format"},
-    # A ZIP archive that is being written, not a generation.
-    "store/zip/archive.py": {"_draft", "draft"},
-    "store/zip/location.py": {"_draft", "draft"},
 }
 """Modules that name generations. A new entry needs a reason why `formats` cannot answer."""
 

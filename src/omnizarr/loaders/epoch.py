@@ -10,7 +10,7 @@ import numpy as np
 
 from omnizarr.config import config
 from omnizarr.engine.read_ahead import read_in_order
-from omnizarr.loaders.order import EpochOrder, SampleGroup
+from omnizarr.loaders.order import EpochOrder, ReadGroup
 from omnizarr.loaders.processes import Share
 from omnizarr.loaders.sources import SampleSource
 
@@ -132,6 +132,6 @@ class Epoch(Iterator[Any]):
                     missing = min(samples.batch, samples.stop - first)
             del arrays
 
-    def _load(self, group: SampleGroup) -> list[Any]:
+    def _load(self, group: ReadGroup) -> list[Any]:
         with config(max_request_bytes=min(config.max_request_bytes, self._bytes)):
             return self._source.read(group.runs, group.order, self._key)

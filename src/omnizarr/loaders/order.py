@@ -11,13 +11,13 @@ import numpy.typing as npt
 from omnizarr.loaders.random_numbers import permutation
 from omnizarr.loaders.sources import BlockRuns, SampleSource
 
-__all__ = ["EpochOrder", "SampleGroup"]
+__all__ = ["EpochOrder", "ReadGroup"]
 
 _FIRST_GROUP = 2**23  # bytes: 8 MiB are read in some milliseconds, so that the first batch comes soon
 _BLOCKS, _SAMPLES = 3, 4  # parts of the keys of random numbers
 
 
-class SampleGroup(NamedTuple):
+class ReadGroup(NamedTuple):
     """Samples that are read, and in a shuffled epoch mixed, at a time."""
 
     runs: BlockRuns
@@ -37,7 +37,7 @@ class EpochOrder:
         self._blocks = permutation(len(sizes), seed, epoch, _BLOCKS) if shuffle else np.arange(len(sizes))
         self._ends = np.cumsum(sizes[self._blocks])
 
-    def groups(self, start: int, stop: int, first: int, most_bytes: int) -> Iterator[SampleGroup]:
+    def groups(self, start: int, stop: int, first: int, most_bytes: int) -> Iterator[ReadGroup]:
         """The samples at positions from `first` to before `stop`, in the groups of the share that begins at `start`.
         Groups grow up to `most_bytes`, and end where a block does if they can."""
         size = self._source.sample_bytes
@@ -53,12 +53,12 @@ class EpochOrder:
             start = end
             target = min(2 * target, most_bytes)
 
-    def _group(self, start: int, end: int, skipped: int) -> SampleGroup:
+    def _group(self, start: int, end: int, skipped: int) -> ReadGroup:
         nbytes = (end - start - skipped) * self._source.sample_bytes
         if not self._shuffle:
-            return SampleGroup(self._runs(start + skipped, end), None, nbytes)
+            return ReadGroup(self._runs(start + skipped, end), None, nbytes)
         order = permutation(end - start, *self._key, _SAMPLES, start)[skipped:]
-        return SampleGroup(self._runs(start, end), order, nbytes)
+        return ReadGroup(self._runs(start, end), order, nbytes)
 
     def _runs(self, start: int, end: int) -> BlockRuns:
         first = int(np.searchsorted(self._ends, start, side="right"))

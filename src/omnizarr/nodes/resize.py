@@ -174,7 +174,7 @@ def clean_up(array: ArrayState, task_lock: TaskLock) -> None:
     if array._model.guessed_keys:
         array._guess_keys()
     if task_lock.broken and array.store.listable:  # elsewhere elements outside the shape are erased first
-        from omnizarr.nodes.append_journal import leave_journal  # lazy import: only after a crash
+        from omnizarr.nodes.joint_append.journal import leave_journal  # lazy import: only after a crash
 
         array._load_current()
         leave_journal(array)

@@ -19,8 +19,8 @@ from omnizarr._json import Json
 from omnizarr.errors import StoreError
 from omnizarr.model import UNFINISHED_RESIZE, ArrayModel
 from omnizarr.nodes import stored_chunks
-from omnizarr.nodes.append_journal import finish_append_to, has_append_mark, leave_journal, without_mark
 from omnizarr.nodes.array_state import ArrayState
+from omnizarr.nodes.joint_append.journal import finish_append_to, has_append_mark, leave_journal, without_mark
 
 __all__ = [
     "ResizeMark",

@@ -15,8 +15,8 @@ from omnizarr.dtypes import same_bits
 from omnizarr.errors import ArgumentError
 from omnizarr.nodes import Array, Group
 from omnizarr.nodes.unreadable import UnreadableNode
-from omnizarr.tools.blocks import regions
 from omnizarr.tools.checksums import content_attributes
+from omnizarr.tools.regions import regions
 from omnizarr.tools.results import Progress
 from omnizarr.tools.stored_differences import pair_batches, same_encoding
 

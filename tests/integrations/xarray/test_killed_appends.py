@@ -16,7 +16,7 @@ from tests.safety.ptrace import kill_at, reason_not_to  # noqa: E402
 
 import omnizarr  # noqa: E402
 import omnizarr.integrations.xarray  # noqa: E402
-from omnizarr.nodes.append_journal import JOURNAL  # noqa: E402
+from omnizarr.nodes.joint_append.journal import JOURNAL  # noqa: E402
 from omnizarr.store.local import temp_names  # noqa: E402
 
 REASON = reason_not_to()

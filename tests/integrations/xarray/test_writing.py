@@ -15,7 +15,7 @@ pd = pytest.importorskip("pandas")
 import omnizarr  # noqa: E402
 import omnizarr.integrations.xarray  # noqa: E402
 from omnizarr.errors import ArgumentError, NodeExistsError, NodeNotFoundError  # noqa: E402
-from omnizarr.nodes.append_journal import JOURNAL  # noqa: E402
+from omnizarr.nodes.joint_append.journal import JOURNAL  # noqa: E402
 from omnizarr.store import MemoryStore  # noqa: E402
 from omnizarr.testing import RecordingStore  # noqa: E402
 

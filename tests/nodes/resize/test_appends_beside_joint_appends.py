@@ -12,10 +12,11 @@ from tests.nodes.resize.test_joint_append import GENERATIONS, check, check_nothi
 
 import omnizarr
 from omnizarr.errors import ArgumentError, StoreError
-from omnizarr.nodes import append_journal, resize_mark
-from omnizarr.nodes import joint_append as module
-from omnizarr.nodes.append_journal import JOURNAL, journal_of
-from omnizarr.nodes.joint_append import finish_unfinished_append, joint_append
+from omnizarr.nodes import resize_mark
+from omnizarr.nodes.joint_append import append as module
+from omnizarr.nodes.joint_append import journal as journal_module
+from omnizarr.nodes.joint_append.append import finish_unfinished_append, joint_append
+from omnizarr.nodes.joint_append.journal import JOURNAL, journal_of
 from omnizarr.store import MemoryStore
 from omnizarr.testing import Fault, FaultyStore
 
@@ -24,10 +25,10 @@ STOPS = ["write", "commit", "finish"]
 
 @pytest.fixture(autouse=True)
 def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(append_journal, "_LEASE", 0.3)
+    monkeypatch.setattr(journal_module, "_LEASE", 0.3)
     monkeypatch.setattr(resize_mark, "_LEASE", 0.3)
     monkeypatch.setattr(resize_mark, "_PAUSE", 0.01)
-    monkeypatch.setattr(append_journal, "_PAUSE", 0.01)
+    monkeypatch.setattr(journal_module, "_PAUSE", 0.01)
 
 
 @pytest.fixture(params=["folder", "SQLite", "memory"])
@@ -142,7 +143,7 @@ def crash_in_commit(group: omnizarr.Group, monkeypatch: pytest.MonkeyPatch, name
         raise KilledError
 
     committing = False
-    journal, commit = append_journal.change_journal, module._commit
+    journal, commit = journal_module.change_journal, module._commit
     consolidated = group._context.consolidated
     assert consolidated is not None
     copies = consolidated.change_copies
@@ -164,10 +165,10 @@ def crash_in_commit(group: omnizarr.Group, monkeypatch: pytest.MonkeyPatch, name
         return commit(*arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(append_journal, "change_journal", change_journal)
+        patch.setattr(journal_module, "change_journal", change_journal)
         patch.setattr(module, "_commit", marked_commit)
         patch.setattr(module, "recover", kill)
-        patch.setattr(append_journal, "_failed", set())
+        patch.setattr(journal_module, "_failed", set())
         patch.setattr(consolidated, "change_copies", change_copies)
         with pytest.raises(KilledError):
             fill_new_rows(group)

@@ -11,10 +11,11 @@ import pytest
 
 import omnizarr
 from omnizarr.errors import StoreError
-from omnizarr.nodes import Group, append_journal
-from omnizarr.nodes import joint_append as module
-from omnizarr.nodes.append_journal import JOURNAL, Journal, change_journal, journal_of
-from omnizarr.nodes.joint_append import finish_unfinished_append, joint_append
+from omnizarr.nodes import Group
+from omnizarr.nodes.joint_append import append as module
+from omnizarr.nodes.joint_append import journal as journal_module
+from omnizarr.nodes.joint_append.append import finish_unfinished_append, joint_append
+from omnizarr.nodes.joint_append.journal import JOURNAL, Journal, change_journal, journal_of
 from omnizarr.store import MemoryStore, Store
 from omnizarr.testing.request_store import RequestStore
 
@@ -141,7 +142,7 @@ def crashed(group: omnizarr.Group, stop: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         for name in {"write": ["recover"], "commit": ["_commit", "recover"], "finish": ["finish", "recover"]}[stop]:
             patch.setattr(module, name, steps[name])
-        patch.setattr(append_journal, "_failed", set())
+        patch.setattr(journal_module, "_failed", set())
         with pytest.raises(KilledError):
             grow(group, fail=KilledError() if stop == "write" else None)
 
@@ -154,7 +155,7 @@ def test_the_next_writer_ends_an_unfinished_append(
 ) -> None:
     if consolidate and zarr_format in ("3-draft-2022", "n5"):
         pytest.skip("the generation has no consolidated metadata")
-    monkeypatch.setattr(append_journal, "_LEASE", 0.3)
+    monkeypatch.setattr(journal_module, "_LEASE", 0.3)
     for number, store in enumerate((tmp_path / "x.zarr", MemoryStore())):
         crashed(made(store, zarr_format, consolidate=consolidate), stop)
         assert JOURNAL in omnizarr.open_group(store, mode="r+")._model.attributes
@@ -195,8 +196,8 @@ def test_a_writer_whose_journal_is_taken_over_does_not_commit(monkeypatch: pytes
 
 
 def test_a_writer_waits_for_another_that_renews_its_journal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(append_journal, "_RENEWAL", 0.05)
-    monkeypatch.setattr(append_journal, "_LEASE", 30)
+    monkeypatch.setattr(journal_module, "_RENEWAL", 0.05)
+    monkeypatch.setattr(journal_module, "_LEASE", 30)
     store = MemoryStore()
     made(store)
 

@@ -21,7 +21,7 @@ from omnizarr.nodes.statistics.table import StatisticsState, states_of
 from omnizarr.store.local import snapshot
 from omnizarr.tools import copy as copy_plan
 from omnizarr.tools import validate
-from omnizarr.tools.statistics import statistics
+from omnizarr.tools.element_statistics import statistics
 from omnizarr.transformers import Versions
 
 DATA = np.arange(400, dtype="f4").reshape(20, 20)

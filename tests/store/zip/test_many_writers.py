@@ -65,7 +65,7 @@ def test_a_killed_writer_leaves_the_old_archive(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_child_does_not_keep_the_claim_of_a_killed_writer(tmp_path: Path) -> None:
-    """The child still reads what its parent wrote, also from the draft."""
+    """The child still reads what its parent wrote, also from the new archive."""
     path = write_archive(tmp_path / "x.zip", {"a": b"old"})
     code = """
         import os, signal, sys, time, omnizarr

@@ -12,8 +12,9 @@ import pytest
 import omnizarr
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.model import UNFINISHED_APPEND, UNFINISHED_RESIZE
-from omnizarr.nodes import append_journal, resize_mark
+from omnizarr.nodes import resize_mark
 from omnizarr.nodes.array_state import with_shape
+from omnizarr.nodes.joint_append import journal as journal_module
 from omnizarr.nodes.resize import task_lock_of
 from omnizarr.store import LocalStore, MemoryStore, Store, WrapperStore, as_read_only
 from omnizarr.tools import repair, restore, validate
@@ -133,7 +134,7 @@ def test_an_unfinished_shrink_is_completed(monkeypatch: pytest.MonkeyPatch) -> N
 def test_an_unfinished_append_is_undone_or_completed(
     committed: bool, locking: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(append_journal, "_LEASE", 0.0)
+    monkeypatch.setattr(journal_module, "_LEASE", 0.0)
     store: Store = LocalStore(tmp_path / "g") if locking else _NoLocks()
     group = _group(store)
     for name in "ab":
@@ -145,7 +146,7 @@ def test_an_unfinished_append_is_undone_or_completed(
         array._change(lambda model, extra=extra: replace(with_shape(model, (8,)), extra=extra))
         if locking:
             (tmp_path / "g" / name / ".omnizarr-zarr.json.turn").write_text("begun\n")
-    journal = append_journal.Journal("f", {"a": ((8,), (10,)), "b": ((8,), (10,))}, committed)
+    journal = journal_module.Journal("f", {"a": ((8,), (10,)), "b": ((8,), (10,))}, committed)
     group._change_attributes(lambda attributes: {**attributes, UNFINISHED_APPEND: journal.to_json()})
     result = repair(store)
     assert result.repairs[0].kind == "unfinished"

@@ -14,8 +14,8 @@ from omnizarr.cli.output import Column, Output
 if TYPE_CHECKING:
     from omnizarr.nodes import Array, Group
     from omnizarr.tools.describe import ArrayInfo, ArrayMember, GroupInfo
+    from omnizarr.tools.element_statistics import Statistics
     from omnizarr.tools.recognize import Recognized
-    from omnizarr.tools.statistics import Statistics
     from omnizarr.tools.stored import StoredSize
 
 __all__ = ["command"]
@@ -73,7 +73,7 @@ def _measure(node: Array | Group, info: ArrayInfo | GroupInfo, stored: bool, sta
     from omnizarr.errors import OmnizarrError
     from omnizarr.nodes import Array
     from omnizarr.tools.describe import ArrayMember, GroupInfo
-    from omnizarr.tools.statistics import statistics
+    from omnizarr.tools.element_statistics import statistics
     from omnizarr.tools.stored import stored_size
 
     arrays: list[tuple[str, int]] = [("", info.nbytes)]

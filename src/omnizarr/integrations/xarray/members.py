@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from omnizarr.nodes import Array, Group
-from omnizarr.nodes.append_journal import Journal, journal_of
 from omnizarr.nodes.array_state import with_shape
+from omnizarr.nodes.joint_append.journal import Journal, journal_of
 
 __all__ = ["consistent_members"]
 

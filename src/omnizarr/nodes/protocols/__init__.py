@@ -1,1 +1,1 @@
-"""How other libraries use an array handle: NumPy, dask and their like. Each module is imported on first use."""
+"""Features of an array handle that few programs use, each imported on first use."""

@@ -17,9 +17,9 @@ from omnizarr.serve.api.tables import check_table, table
 from omnizarr.serve.api.windows import WindowRequest, memory_of, read_window, window_cost
 from omnizarr.serve.messages import HttpError, HttpRequest, HttpResponse, json_response
 from omnizarr.serve.mounts import Mount, Site
+from omnizarr.tools.element_statistics import statistics
 from omnizarr.tools.results import as_json
 from omnizarr.tools.selections import Index, parse_selection
-from omnizarr.tools.statistics import statistics
 from omnizarr.tools.stored import stored_size
 
 __all__ = ["api_response"]

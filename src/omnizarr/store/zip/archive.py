@@ -1,8 +1,8 @@
 """One archive, shared by all stores of this process that show it, with the values that are not published yet.
 
 Reading takes no lock: an entry never changes, and it keeps its file open even if another file gets the same name.
-Writes go into a draft of the next version. A small value stays in memory until the draft is finished, so that a
-document that changes ten times is written once.
+Writes go into a new archive. A small value stays in memory until that is finished, so that a document that changes ten
+times is written once.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Archive:
         self.writers = 0
         self.durable = False
         self._lock = threading.RLock()
-        self._draft: ArchiveWriter | None = None
+        self._new_archive: ArchiveWriter | None = None
         self._process = os.getpid()
         self._waiting = 0
         self._changed = False
@@ -127,7 +127,7 @@ class Archive:
     @property
     def unfinished(self) -> bool:
         """Whether there are values that are not published yet."""
-        return self._draft is not None
+        return self._new_archive is not None
 
     # -- listing
 
@@ -146,13 +146,13 @@ class Archive:
 
     def begin(self) -> ArchiveWriter:
         """Claim the archive for this process, and load it again if another process has published a new version."""
-        if self._draft is not None and self._process != os.getpid():
+        if self._new_archive is not None and self._process != os.getpid():
             raise StoreError(
                 f"{self._location.location} was being written when this process was forked",
                 hint="close the store before the fork, and open it again in each process; one at a time may write",
                 store=self._location.location,
             )
-        if self._draft is None:
+        if self._new_archive is None:
             self._register()
             source = self._location.claim()
             try:
@@ -161,10 +161,10 @@ class Archive:
             except BaseException:
                 self._location.abandon(source)
                 raise
-            self._draft = ArchiveWriter(source)
+            self._new_archive = ArchiveWriter(source)
             self._process = os.getpid()
             _unfinished.add(self)
-        return self._draft
+        return self._new_archive
 
     def _register(self) -> None:
         """Make stores that are opened from now on share this archive, with the values that are written to it."""
@@ -187,14 +187,14 @@ class Archive:
             if len(smaller) < size:
                 method, stored = DEFLATED, smaller
         with self._lock:
-            draft = self.begin()
+            new_archive = self.begin()
             if len(stored) <= _SMALL and self._waiting + len(stored) <= _MOST_WAITING:
                 entry = Entry(BytesSource(bytes(stored)), 0, len(name), method, crc, len(stored), size)
                 entry.start, entry.limit = 0, len(stored)
                 self._waiting += len(stored)
             else:
-                entry = draft.add(name, method, crc, stored, size)
-            self._drop(draft, key)
+                entry = new_archive.add(name, method, crc, stored, size)
+            self._drop(new_archive, key)
             if self._index is not None:
                 self._index.add(key)
             self.entries[key] = entry
@@ -205,18 +205,18 @@ class Archive:
         with self._lock:
             for key in keys:
                 if key in self.entries:
-                    draft = self.begin()
+                    new_archive = self.begin()
                     if key in self.entries:
-                        self._drop(draft, key)
+                        self._drop(new_archive, key)
                         del self.entries[key]
                         self._changed = True
                         if self._index is not None:
                             self._index.remove(key)
 
-    def _drop(self, draft: ArchiveWriter, key: str) -> None:
+    def _drop(self, new_archive: ArchiveWriter, key: str) -> None:
         before = self.entries.get(key)
         if before is not None:
-            draft.drop(before)
+            new_archive.drop(before)
             if isinstance(before.source, BytesSource):
                 self._waiting -= before.stored_size
 
@@ -224,23 +224,23 @@ class Archive:
         """Publish the written values. If that fails, the archive at the location does not change. If another program
         replaced it, the written values are dropped, so that the next writer starts from the new archive."""
         with self._lock:
-            if self._draft is None or self._process != os.getpid():
+            if self._new_archive is None or self._process != os.getpid():
                 return
-            draft = self._draft
+            new_archive = self._new_archive
             if not self._changed:
-                self._location.abandon(draft.source)
+                self._location.abandon(new_archive.source)
                 self._end()
                 return
             try:
-                if draft.unused:  # copy the entries to a new file, without the replaced ones
-                    draft = ArchiveWriter(self._location.spare())
-                entries = draft.complete(self.entries)
-                state = self._location.publish(draft.source, self._state, durable=self.durable)
+                if new_archive.unused:  # copy the entries to a new file, without the replaced ones
+                    new_archive = ArchiveWriter(self._location.spare())
+                entries = new_archive.complete(self.entries)
+                state = self._location.publish(new_archive.source, self._state, durable=self.durable)
             except BaseException as error:
-                if draft is not self._draft:
-                    self._location.abandon(draft.source)
+                if new_archive is not self._new_archive:
+                    self._location.abandon(new_archive.source)
                 if isinstance(error, ReplacedArchiveError):
-                    self._location.abandon(self._draft.source)
+                    self._location.abandon(self._new_archive.source)
                     self._end()
                     self._load()
                 raise
@@ -251,7 +251,7 @@ class Archive:
     def _end(self) -> None:
         self._waiting = 0
         self._changed = False
-        self._draft = None
+        self._new_archive = None
         _unfinished.discard(self)
 
     def release(self) -> None:

@@ -75,12 +75,12 @@ class ArchiveLocation(ABC):
         """Another empty file, for the process that has claimed the archive."""
 
     @abstractmethod
-    def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
+    def publish(self, new_archive: FileSource, state: object, *, durable: bool) -> object:
         """Make a claimed or spare file the archive, and return its state. Rejected if the archive does not have the
         given state any more."""
 
     @abstractmethod
-    def abandon(self, draft: FileSource) -> None:
+    def abandon(self, new_archive: FileSource) -> None:
         """Remove a claimed or spare file."""
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -108,7 +108,7 @@ class FileLocation(ArchiveLocation):
         folder, name = os.path.split(self._path)
         if not name:
             raise LocationError(f"{path!r} is not a file's path", location=path)
-        self._draft = os.path.join(folder, f".{name}.new")
+        self._temporary_path = os.path.join(folder, f".{name}.new")
         self._spare = os.path.join(folder, f".{name}.newer")
 
     @property
@@ -133,51 +133,50 @@ class FileLocation(ArchiveLocation):
             return None
 
     def claim(self) -> FileSource:
-        os.makedirs(os.path.dirname(self._draft), exist_ok=True)
+        path = self._temporary_path
+        os.makedirs(os.path.dirname(path), exist_ok=True)
         for _ in range(_ATTEMPTS):
-            draft = FileSource(os.open(self._draft, _WRITE, 0o666))
-            if not draft.lock(self._draft):
+            new_archive = FileSource(os.open(path, _WRITE, 0o666))
+            if not new_archive.lock(path):
                 raise StoreError(
                     f"another process is writing to {self._path}",
                     hint="an archive has one writer at a time; it is free when that one closes it",
                     store=self._path,
                 )
-            if draft.is_at(self._draft):  # otherwise the previous holder has just published or removed it
-                if os.path.getsize(self._draft):  # left by a crashed process; a child of it may read it
-                    files.remove(self._draft)
+            if new_archive.is_at(path):  # otherwise the previous holder has just published or removed it
+                if os.path.getsize(path):  # left by a crashed process; a child of it may read it
+                    files.remove(path)
                     continue
                 files.remove(self._spare)
-                return draft
-        raise StoreError(
-            f"gave up after {_ATTEMPTS} attempts: other processes keep removing {self._draft}", store=self._path
-        )
+                return new_archive
+        raise StoreError(f"gave up after {_ATTEMPTS} attempts: other processes keep removing {path}", store=self._path)
 
     def spare(self) -> FileSource:
         files.remove(self._spare)
         return FileSource(os.open(self._spare, _WRITE | os.O_EXCL, 0o666))
 
-    def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
+    def publish(self, new_archive: FileSource, state: object, *, durable: bool) -> object:
         if self.state() != state:
             raise _replaced(self._path)
-        name = self._draft
-        if not draft.is_at(name):
+        name = self._temporary_path
+        if not new_archive.is_at(name):
             # The claim stays until the archive is published, so that no other process starts to write meanwhile.
             name = self._spare
         if durable:
-            draft.flush()
-        draft.move(name, self._path)
+            new_archive.flush()
+        new_archive.move(name, self._path)
         if name == self._spare:
-            files.remove(self._draft)
-        draft.unlock()
+            files.remove(self._temporary_path)
+        new_archive.unlock()
         if durable:
             files.flush_folder(os.path.dirname(self._path))
-        return draft.state()
+        return new_archive.state()
 
-    def abandon(self, draft: FileSource) -> None:
-        for name in (self._draft, self._spare):
-            if draft.is_at(name):
+    def abandon(self, new_archive: FileSource) -> None:
+        for name in (self._temporary_path, self._spare):
+            if new_archive.is_at(name):
                 files.remove(name)
-        draft.unlock()
+        new_archive.unlock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FileLocation, (self._path,)
@@ -195,7 +194,7 @@ class _UnnamedDraftLocation(ArchiveLocation):
     def state(self) -> object:
         return object()  # unknown, so that the archive is loaded again
 
-    def abandon(self, draft: FileSource) -> None:
+    def abandon(self, new_archive: FileSource) -> None:
         pass
 
 
@@ -252,9 +251,9 @@ class ValueLocation(_UnnamedDraftLocation):
         version = source.version if isinstance(source, ValueSource) else None
         return source, _End.of(source) if version is None else version
 
-    def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
+    def publish(self, new_archive: FileSource, state: object, *, durable: bool) -> object:
         store, key = self._store, self._key
-        value = draft.read(0, draft.size)
+        value = new_archive.read(0, new_archive.size)
         if isinstance(state, _End) or (state is _ABSENT and store.versioned_reads is None):
             done = update(store, [key], lambda access: self._replace(access, value, state))[0]
         elif store.updates is not None and len(value) <= _ONE_REQUEST:
@@ -313,11 +312,11 @@ class FileObjectLocation(_UnnamedDraftLocation):
         source = FileObjectSource(self._file)
         return (source if source.size else None), None
 
-    def publish(self, draft: FileSource, state: object, *, durable: bool) -> object:
+    def publish(self, new_archive: FileSource, state: object, *, durable: bool) -> object:
         with as_file_errors():
             self._file.seek(0)
-            for start in range(0, draft.size, _STEP):
-                self._file.write(draft.read(start, _STEP))
+            for start in range(0, new_archive.size, _STEP):
+                self._file.write(new_archive.read(start, _STEP))
             self._file.truncate()
             self._file.flush()
         return None

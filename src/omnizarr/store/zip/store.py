@@ -1,4 +1,4 @@
-"""A store in a ZIP archive: read by ranges, written to a draft, and published by a rename."""
+"""A store in a ZIP archive: read by ranges, written to a new file, and published by a rename."""
 
 from __future__ import annotations
 

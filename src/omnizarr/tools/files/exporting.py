@@ -13,9 +13,9 @@ from omnizarr.errors import ArgumentError, NodeExistsError, NodeTypeError
 from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE
 from omnizarr.nodes import Array, Group
 from omnizarr.store import MemoryStore
-from omnizarr.tools.blocks import regions
 from omnizarr.tools.files.hdf5 import create_hdf5
 from omnizarr.tools.files.kinds import BLOCK_ELEMENTS, FileResult, kind_of
+from omnizarr.tools.regions import regions
 from omnizarr.tools.results import Progress
 
 __all__ = ["export_file"]

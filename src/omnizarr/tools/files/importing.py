@@ -15,9 +15,9 @@ from omnizarr.api.create_nodes import create_array, create_group
 from omnizarr.api.location import StoreLike, resolve
 from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.model import ZarrFormat, join_path
-from omnizarr.tools.blocks import regions
 from omnizarr.tools.files.hdf5 import read_hdf5
 from omnizarr.tools.files.kinds import BLOCK_ELEMENTS, FileResult, kind_of
+from omnizarr.tools.regions import regions
 from omnizarr.tools.results import Progress
 
 __all__ = ["import_file", "read_npy"]

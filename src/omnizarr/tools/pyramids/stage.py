@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from omnizarr.errors import StoreError
-from omnizarr.tools.blocks import regions
 from omnizarr.tools.plans.regions import CopyRegions
 from omnizarr.tools.plans.stage import PlanCost
 from omnizarr.tools.pyramids.reduce import Method, reduce_block
+from omnizarr.tools.regions import regions
 
 __all__ = ["ReduceRegions"]
 

@@ -20,11 +20,11 @@ from omnizarr.store import Store, as_read_only
 from omnizarr.store.update import set_if_absent
 from omnizarr.tools.repairs.document_edits import edited, without_trailing_commas
 from omnizarr.tools.repairs.quarantine import Quarantine
-from omnizarr.tools.repairs.run import resolve_hierarchy
+from omnizarr.tools.repairs.repair import resolve_hierarchy
 from omnizarr.tools.validation.consolidated import consolidated_findings
 from omnizarr.tools.validation.findings import Finding
 from omnizarr.tools.validation.nodes import CheckedNode, Hierarchy, check_documents, find_hierarchy, nodes_below
-from omnizarr.tools.validation.run import node_findings, validate
+from omnizarr.tools.validation.validate import node_findings, validate
 
 __all__ = ["Fix", "FixResult", "fix"]
 

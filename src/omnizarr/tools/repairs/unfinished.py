@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from omnizarr.model import UNFINISHED_RESIZE, ArrayModel, GroupModel
 from omnizarr.nodes import Array, Group
-from omnizarr.nodes.append_journal import JOURNAL, has_append_mark, journal_of
 from omnizarr.nodes.group import handle
-from omnizarr.nodes.joint_append import finish_unfinished_append
+from omnizarr.nodes.joint_append.append import finish_unfinished_append
+from omnizarr.nodes.joint_append.journal import JOURNAL, has_append_mark, journal_of
 from omnizarr.nodes.node import NodeContext
 from omnizarr.nodes.resize import clean_up, task_lock_of
 from omnizarr.nodes.resize_mark import finish

@@ -13,7 +13,7 @@ from click.testing import Result
 import omnizarr
 from omnizarr.nodes.statistics import chunk_states
 from omnizarr.tools import build_statistics, check_statistics, pyramid, remove_statistics
-from omnizarr.tools.statistics import statistics
+from omnizarr.tools.element_statistics import statistics
 
 Run = Callable[..., Result]
 

@@ -19,7 +19,7 @@ from omnizarr.integrations.xarray.writing.plan import DatasetPlan, ToZarrOptions
 from omnizarr.integrations.xarray.writing.sources import location_text, stored_sources
 from omnizarr.model import join_path, normal_path
 from omnizarr.nodes import Array, Group
-from omnizarr.nodes.joint_append import finish_unfinished_append, joint_append
+from omnizarr.nodes.joint_append.append import finish_unfinished_append, joint_append
 from omnizarr.nodes.metadata.enclosing_dialect import enclosing_dialect
 
 __all__ = ["to_zarr"]

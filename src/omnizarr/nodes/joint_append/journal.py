@@ -3,7 +3,7 @@
 The journal is an attribute of the group, because every generation has attributes and every reader accepts them. It
 exists from before the first new row is stored until all arrays have their new shapes. While it is not committed, the
 old shapes are valid; from then on the new ones. A reader of the group's document and of the arrays' documents, in this
-order, can therefore tell which shapes belong together. `joint_append` describes the steps.
+order, can therefore tell which shapes belong together. `append` describes the steps.
 """
 
 from __future__ import annotations

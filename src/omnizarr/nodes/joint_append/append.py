@@ -1,6 +1,6 @@
 """Appending to several arrays of a group together: all of them grow, or none does.
 
-1. A journal in the group's attributes names the old and the new shapes (`append_journal`).
+1. A journal in the group's attributes names the old and the new shapes (`journal`).
 2. The new rows are stored outside the old shapes, where no reader sees them.
 3. The journal is committed. A crash before this write leaves the old shapes, one after it the new ones.
 4. If the group has consolidated metadata, one write gives all copies their new shapes. Then the documents of the arrays
@@ -25,7 +25,11 @@ from omnizarr._json import Json
 from omnizarr.errors import ArgumentError, OmnizarrError, StoreError
 from omnizarr.model import UNFINISHED_RESIZE, ArrayModel
 from omnizarr.nodes import resize_mark
-from omnizarr.nodes.append_journal import (
+from omnizarr.nodes.array import Array
+from omnizarr.nodes.array_state import with_shape
+from omnizarr.nodes.group import Group
+from omnizarr.nodes.handle_lock import handle_lock
+from omnizarr.nodes.joint_append.journal import (
     APPEND,
     Journal,
     change_own,
@@ -37,10 +41,6 @@ from omnizarr.nodes.append_journal import (
     stored_journal,
     take_journal,
 )
-from omnizarr.nodes.array import Array
-from omnizarr.nodes.array_state import with_shape
-from omnizarr.nodes.group import Group
-from omnizarr.nodes.handle_lock import handle_lock
 from omnizarr.nodes.metadata.changes import change_node
 from omnizarr.nodes.resize import clean_up, task_lock_of
 from omnizarr.nodes.resize_mark import UnfinishedResizeError

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import omnizarr
-from omnizarr.tools.statistics import statistics
+from omnizarr.tools.element_statistics import statistics
 from omnizarr.tools.stored import stored_size
 
 
