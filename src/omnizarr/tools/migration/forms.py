@@ -11,8 +11,9 @@ import numpy as np
 
 from omnizarr.api.array_like import from_array, split_dimension_names
 from omnizarr.chunk_keys import ChunkKeys
-from omnizarr.codecs import ArrayCodec, Bytes, BytesCodec, Codec, Crc32c, Sharding
+from omnizarr.codecs import ArrayCodec, Bytes, BytesCodec, Codec, Crc32c, Gzip, Sharding
 from omnizarr.codecs.array_to_bytes.n5_block import N5Block
+from omnizarr.codecs.numcodecs_ import Zlib
 from omnizarr.dtypes import same_bits
 from omnizarr.errors import ArgumentError, OmnizarrError
 from omnizarr.formats import Dialect
@@ -33,13 +34,17 @@ WAYS: tuple[MigrationWay, ...] = ("metadata", "rename", "repack", "re-encode", "
 """What has to be written, from least to most: only documents; also the same objects under other keys; also the same
 encoded chunks in other objects; or chunks that are decoded and encoded again."""
 
-Repacking: TypeAlias = Literal["split shards", "strip checksum", "strip header", "add header"]
+Repacking: TypeAlias = Literal[
+    "split shards", "strip checksum", "strip header", "add header", "zlib to gzip", "gzip to zlib"
+]
 
 _HARMLESS = ("dimension_separator",)  # zarr-python 2 wrote it into documents of the drafts, where it has no meaning
 _HEADERS: dict[Repacking, str] = {
     "strip header": "a block of N5 begins with a header",
     "add header": "a block of N5 begins with a header",
     "strip checksum": "the index of a shard has no checksum in this generation",
+    "zlib to gzip": "this generation has gzip, but no zlib",
+    "gzip to zlib": "this generation has zlib, but no gzip",
 }
 _LITTLE_INDEX: tuple[Codec, ...] = (Bytes("little"),)
 _CHECKED_INDEX: tuple[Codec, ...] = (Bytes("little"), Crc32c())
@@ -180,6 +185,11 @@ def _candidates(
     if len(old.codecs) > 1 or not isinstance(first, (Sharding, N5Block)):
         if not isinstance(first, Sharding):
             yield "add header", old.codecs, old.grid, old
+        last = old.codecs[-1]
+        if isinstance(last, (Zlib, Gzip)):
+            other = Gzip(last.resolved(1).level) if isinstance(last, Zlib) else Zlib(last.level)
+            wrapped = replace(old, codecs=(*old.codecs[:-1], other))
+            yield "zlib to gzip" if isinstance(last, Zlib) else "gzip to zlib", wrapped.codecs, old.grid, wrapped
         return
     if isinstance(first, N5Block):
         inside = replace(old, codecs=first.content_codecs)

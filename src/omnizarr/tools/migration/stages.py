@@ -17,6 +17,7 @@ from omnizarr.errors import StoreError
 from omnizarr.nodes import Array
 from omnizarr.store import Buffer
 from omnizarr.tools.casts import TypeCast, possible_casts
+from omnizarr.tools.migration.deflate import gzip_to_zlib, zlib_to_gzip
 from omnizarr.tools.migration.forms import Repacking
 from omnizarr.tools.migration.same_decoding import same_elements
 from omnizarr.tools.plans.journal import PlanJournal
@@ -79,6 +80,10 @@ class RepackObjects(Stage):
             size = sharding.index_size
             sharding.decode_index(memoryview(value)[-size:], len(value))  # raises if the checksum is wrong
             yield chunk, memoryview(value)[:-4]
+        elif self.repacking == "zlib to gzip":
+            yield chunk, zlib_to_gzip(value) or self._encoded_again(chunk, value)
+        elif self.repacking == "gzip to zlib":
+            yield chunk, gzip_to_zlib(value) or self._encoded_again(chunk, value)
         else:
             sharding = self._sharding(chunk)
             counts = [
@@ -106,8 +111,13 @@ class RepackObjects(Stage):
         header = struct.pack(f">HH{len(shape)}I", 0, len(shape), *shape[::-1])
         if bytes(memoryview(value)[: len(header)]) == header:
             return memoryview(value)[len(header) :]
+        return self._encoded_again(chunk, value)
+
+    def _encoded_again(self, chunk: tuple[int, ...], value: Buffer) -> Buffer:
+        """A chunk that is stored in an unusual way, such as several members of gzip; raises if it is damaged."""
         elements = self.source._layout.chain(chunk).decode(value)
-        chain = model.chain(shape, "$", Problems())
+        model = self.target.metadata
+        chain = model.chain(tuple(model.grid.chunks), "$", Problems())
         assert isinstance(chain, Chain)
         return chain.encode(np.ascontiguousarray(elements))
 
