@@ -304,6 +304,8 @@ def test_damaged_files_in_the_folder_are_ignored(tmp_path: Path) -> None:
         valid.replace(b'"k"', b'"j"'),
         b"\x80\x04K\x01.\n",
         valid * 2,
+        b"[" * 60_000 + b"\n",
+        valid.replace(b'"at": ', b'"at": ' + b"9" * 400).replace(b".", b""),
     ):
         path.write_bytes(damaged)
         assert store.get("k") == b"0123456789"

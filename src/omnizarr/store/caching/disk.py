@@ -76,7 +76,7 @@ class DiskStorage:
             version = None if head["version"] is None else _version(head["version"])
             os.utime(path)  # it was used now
             return CachedAnswer(None if head["absent"] else data, version, float(head["at"]))
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
 
     def prepare(self, key: str, range: ByteRange | None, answer: CachedAnswer) -> object | None:
