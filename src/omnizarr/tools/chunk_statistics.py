@@ -10,6 +10,7 @@ from omnizarr.formats.document_keys import STATISTICS_ATTRIBUTE
 from omnizarr.model import join_path
 from omnizarr.nodes import Array, Group
 from omnizarr.nodes.statistics.table import StatisticsState, obstacle
+from omnizarr.nodes.unreadable import UnreadableNode
 from omnizarr.tools.results import Progress
 
 __all__ = ["ArrayStatistics", "build_statistics", "check_statistics", "remove_statistics"]
@@ -32,7 +33,7 @@ def build_statistics(node: Array | Group, *, progress: Progress | None = None) -
     """Stores statistics of the chunks of an array, or of all arrays below a group. Only chunks without statistics that
     are up to date are read. Arrays of a group whose elements have no order are left out."""
     arrays = list(_arrays(node))
-    total = sum(array.nbytes for _, array in arrays)
+    total = sum(array.nbytes for _, array in arrays if isinstance(array, Array))
     done = 0
 
     def build(array: Array) -> StatisticsState:
@@ -67,23 +68,33 @@ def remove_statistics(node: Array | Group) -> tuple[ArrayStatistics, ...]:
     def remove(array: Array) -> None:
         array.statistics.remove()
 
-    marked = [(path, array) for path, array in _arrays(node) if STATISTICS_ATTRIBUTE in array.attrs]
+    marked = [
+        (path, array)
+        for path, array in _arrays(node)
+        if isinstance(array, UnreadableNode) or STATISTICS_ATTRIBUTE in array.attrs
+    ]
     return tuple(_each(node, marked, remove))
 
 
-def _arrays(node: Array | Group) -> Iterator[tuple[str, Array]]:
+def _arrays(node: Array | Group) -> Iterator[tuple[str, Array | UnreadableNode]]:
+    """The array, or the arrays below a group, and the nodes that cannot be read: they may be arrays."""
     if isinstance(node, Array):
         yield node.path, node
         return
     for below, member in node._walk(None):
-        if isinstance(member, Array):
+        if isinstance(member, (Array, UnreadableNode)):
             yield join_path(node.path, below), member
 
 
 def _each(
-    node: Array | Group, arrays: list[tuple[str, Array]], act: Callable[[Array], StatisticsState | None]
+    node: Array | Group,
+    arrays: list[tuple[str, Array | UnreadableNode]],
+    act: Callable[[Array], StatisticsState | None],
 ) -> Iterator[ArrayStatistics]:
     for path, array in arrays:
+        if isinstance(array, UnreadableNode):
+            yield ArrayStatistics(path, None, array.reason, failed=True)
+            continue
         reason = obstacle(array)
         if reason is not None:
             if isinstance(node, Array):

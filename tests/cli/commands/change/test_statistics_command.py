@@ -71,8 +71,13 @@ def test_results(run: Run, group: Path) -> None:
     assert len(remove_statistics(node)) == 1
     assert not (group / "numbers/.omnizarr-statistics").exists()
     assert statistics(z) == of_chunks
+    (group / "texts/zarr.json").write_bytes(b"damaged")
+    assert [(result.path, result.failed) for result in check_statistics(node)] == [("numbers", False), ("texts", True)]
+    assert [result.path for result in remove_statistics(node)] == ["texts"]
+    removed = run("statistics", group, "--remove")
+    assert (removed.exit_code, removed.output.splitlines()[-1]) == (3, "erased the statistics of 0 arrays")
     (group / "numbers/c/1/1").write_bytes(b"damaged")
-    assert [result.failed for result in build_statistics(node)] == [True, False]
+    assert [result.failed for result in build_statistics(node)] == [True, True]
     assert run("statistics", group).exit_code == 3
 
 

@@ -51,7 +51,8 @@ def command(location: str, check: bool, remove: bool, storage: StoreOptions, out
     if output.form == "json":
         output.json(results)
     elif remove:
-        output.line(f"erased the statistics of {len(results):,} array{'s' * (len(results) != 1)}")
+        count = sum(result.reason is None for result in results)
+        output.line(f"erased the statistics of {count:,} array{'s' * (count != 1)}")
     else:
         rows = []
         for result in results:
