@@ -18,7 +18,7 @@ import omnizarr
 from omnizarr.errors import ArgumentError, OmnizarrWarning, ReadOnlyError
 from omnizarr.nodes.statistics import chunk_states, pending
 from omnizarr.nodes.statistics.table import StatisticsState, states_of
-from omnizarr.store.local import snapshot
+from omnizarr.store.local import flock, snapshot
 from omnizarr.tools import copy as copy_plan
 from omnizarr.tools import validate
 from omnizarr.tools.element_statistics import statistics
@@ -124,6 +124,18 @@ def test_a_chunk_of_the_same_size_and_time_is_stale(tmp_path: Path) -> None:
         file.write(np.float32(-7).tobytes())
     os.utime(path, ns=times)
     assert (z.statistics.state().stale, z.min()) == (1, -7)
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "fuse.sshfs", ""])
+def test_states_that_the_system_keeps_are_not_used(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NFS answers `stat` from memory for some seconds after another machine has written, but not `open`."""
+    z = built(tmp_path / "z", compressors=None)
+    path, stat = str(tmp_path / "z/c/0/0"), os.stat
+    kept = stat(path)
+    monkeypatch.setattr(os, "stat", lambda file, **options: kept if file == path else stat(file, **options))
+    Path(path).write_bytes(np.full(25, 1000, "f4").tobytes())
+    monkeypatch.setattr(flock, "_kind", lambda device: kind)
+    assert (z.statistics.state().stale, z.max()) == (1, 1000)
 
 
 def test_the_metadata_are_part_of_the_state(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from omnizarr.native import NO_LINKS, kernel
 from omnizarr.store.capabilities import ABSENT as NO_VALUE
 from omnizarr.store.capabilities import LocalFiles, Snapshots, Splicing, Updates, Versioned, WriteFiles
 from omnizarr.store.contract import Buffer, Version, flat
-from omnizarr.store.local import files
+from omnizarr.store.local import files, flock
 from omnizarr.store.local.file_writer import FileWriter
 from omnizarr.store.local.paths import ABSENT, NativePaths, is_plain, is_usual
 from omnizarr.store.local.snapshot import FileSnapshot, FileVersion, lasting_version, version_of
@@ -48,6 +48,10 @@ class LocalSnapshots(Snapshots):
 
     def versions(self, keys: Sequence[str]) -> list[object]:
         paths, folders = self._paths, self._paths.folders
+        kind = flock.file_system(paths.root)
+        if not kind or flock.is_network(kind):
+            # NFS may know an old state of a file for a minute, and asks the server when the file is opened.
+            return super().versions(keys)
         versions: list[object] = []
         for key in keys:
             cut = key.rfind("/") + 1
