@@ -27,6 +27,7 @@ __all__ = [
     "LocalFiles",
     "Snapshots",
     "Splicing",
+    "StartedRead",
     "Updates",
     "Versioned",
     "VersionedReads",
@@ -92,6 +93,29 @@ class VersionedReads(ABC):
 
         With a `version` from an earlier answer, the data is of that version, or None if the value has changed.
         """
+
+    begins: bool = False
+    """Whether `begin` sends requests."""
+
+    def begin(self, key: str, range: tuple[int, int], version: Version = None) -> StartedRead | None:
+        """Send a request for a part of a value, which starts at 0 or later, and return before the answer arrives. None
+        if the store cannot do that, or not for this request."""
+        return None
+
+
+class StartedRead(ABC):
+    """A request in flight. Either `finish` or `abandon` must be called."""
+
+    waited: bool = False
+    """Whether the answer was not there yet when `finish` was called."""
+
+    @abstractmethod
+    def finish(self, memory: memoryview | None = None) -> State | None:
+        """What `VersionedReads.get` returns. The data may be received into `memory`, if it is long enough."""
+
+    @abstractmethod
+    def abandon(self) -> None:
+        """Drop the answer."""
 
 
 class Updates(ABC):

@@ -79,8 +79,6 @@ class Store(ABC):
     """Whether readers see no change before a commit of the store itself, so that the order of writes is free."""
     in_memory: bool = False
     """Whether `get` returns bytes that are in memory already, so that `get_into` would save nothing."""
-    fills_memory: bool = False
-    """Whether `get_into` of a remote store receives into `target`, without a copy."""
     remote: bool = False
     """Whether a request takes so long that requests should be sent together."""
 

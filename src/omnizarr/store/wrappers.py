@@ -67,10 +67,6 @@ class WrapperStore(Store):
         self.transactional = inner.transactional
 
     @property
-    def fills_memory(self) -> bool:  # type: ignore[override]  # asking opens a connection pool: only when it is used
-        return self.inner.fills_memory
-
-    @property
     def locking(self) -> bool:  # type: ignore[override]  # it may change when the first lock is taken
         return self.inner.locking
 

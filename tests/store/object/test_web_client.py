@@ -16,7 +16,7 @@ from tests.servers.proxy import Proxy
 from tests.servers.running import RunningServer
 
 import omnizarr
-from omnizarr.errors import StoreError
+from omnizarr.errors import ChunkError, StoreError
 from omnizarr.store import ObjectStore
 from omnizarr.store.object.web_client import WebClient, serves
 
@@ -140,6 +140,98 @@ def test_a_part_that_was_not_requested_is_not_returned(content_range: str) -> No
     with _server(answer) as (url, heads):
         answered = _client(url).get("key", options={"range": (0, 10)})
         assert (answered.range, len(heads)) == ((0, 10), 2)
+
+
+def test_an_error_drops_the_answers_of_other_requests(web: RunningServer, files: Path) -> None:
+    data = np.arange(4000)
+    omnizarr.create_array(files / "damaged", data=data, chunks=50)
+    stored = (files / "damaged/c/20").read_bytes()
+    (files / "damaged/c/20").write_bytes(b"damaged")
+    z = omnizarr.open_array(f"{web.url}/damaged")
+    z[:200]
+    for _ in range(3):
+        with pytest.raises(ChunkError, match="c/20"):
+            z[...]
+        assert np.array_equal(z[:1000], data[:1000])
+        assert np.array_equal(z[1050:], data[1050:])
+    (files / "damaged/c/20").write_bytes(stored)
+    assert np.array_equal(z[...], data)
+
+
+def _reads(url: str) -> Any:
+    return ObjectStore(_client(url)).versioned_reads
+
+
+def test_requests_that_were_sent_are_answered_in_any_order(web: RunningServer, files: Path) -> None:
+    (files / "begun").mkdir()
+    for number in range(5):
+        (files / "begun" / str(number)).write_bytes(bytes([number]) * 300_000)
+    reads = ObjectStore.from_url(web.url + "/begun").versioned_reads
+    assert reads is not None
+    assert reads.begins
+    started = {key: reads.begin(key, (7, 200_000)) for key in ("0", "1", "2", "3", "4", "5")}
+    room = memoryview(bytearray(200_000))
+    for key in ("3", "0", "5", "4"):
+        request = started.pop(key)
+        assert request is not None
+        state = request.finish(room if key == "3" else None)
+        if key == "5":
+            assert state is None
+            continue
+        assert state is not None
+        assert (bytes(state.data or b""), state.size) == (bytes([int(key)]) * 200_000, 300_000)
+        assert (key == "3") == (bytes(room[:1]) == bytes([3]) and np.shares_memory(state.data, room))
+        assert state.version == reads.get(key).version  # type: ignore[union-attr]
+    for request in started.values():
+        assert request is not None
+        request.abandon()
+    client = reads._reader._factory.process_client().client  # type: ignore[attr-defined]
+    assert len(client._idle) == 4, "abandoned connections are not used again"
+
+
+@pytest.mark.parametrize("closed", [1, 2])
+def test_a_request_that_was_sent_is_sent_again_after_the_connection_is_closed(closed: int) -> None:
+    def answer(head: bytes, number: int) -> bytes | None:
+        if number <= closed:
+            return None
+        return _reply("206 Partial", b"hello", 'ETag: "1"', "Content-Range: bytes 0-4/5")
+
+    with _server(answer) as (url, heads):
+        started = _reads(url).begin("key", (0, 5))
+        assert bytes(started.finish().data) == b"hello"
+        assert len(heads) == closed + 1
+
+
+def test_other_versions_are_not_returned() -> None:
+    def answer(head: bytes, number: int) -> bytes | None:
+        if b"if-match" in head.lower() and b"strict" in head:
+            return _reply("412 Failed", b"")
+        return _reply("206 Partial", b"hello", 'ETag: "1"', "Content-Range: bytes 0-4/5")
+
+    with _server(answer) as (url, _):
+        reads = _reads(url)
+        assert bytes(reads.begin("any", (0, 5), ('"1"', None)).finish().data) == b"hello"
+        for key in ("any", "strict"):
+            state = reads.begin(key, (0, 5), ('"2"', None)).finish()
+            assert state.data is None
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+def test_an_unusual_answer_to_a_request_that_was_sent_is_left_to_obstore(name: str) -> None:
+    def answer(head: bytes, number: int) -> bytes | None:
+        if b"omnizarr" in head:
+            return UNUSUAL[name]
+        return _reply("206 Partial", b"hello", "Content-Range: bytes 0-4/5")
+
+    with _server(answer) as (url, _):
+        assert bytes(_reads(url).begin("key", (0, 5)).finish().data) == b"hello"
+
+
+def test_nothing_is_begun_without_the_client() -> None:
+    reads = ObjectStore(HTTPStore("http://127.0.0.1:9", client_options={"allow_http": True})).versioned_reads
+    assert reads is not None
+    assert not reads.begins
+    assert reads.begin("key", (0, 5)) is None
 
 
 class _RecordingSocket:

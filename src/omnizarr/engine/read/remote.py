@@ -9,7 +9,6 @@ none, the index is requested again after the inner chunks.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
@@ -34,7 +33,7 @@ from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 from omnizarr.store.values import Extent
 
-__all__ = ["RequestPlan", "fetch"]
+__all__ = ["Fetch", "RequestPlan", "ShardRequest", "Tag", "fetch"]
 
 _BATCH = 1024  # requests per call of a store that schedules them itself
 _MANY = 64  # requests, above which there is time to allocate the block's memory while waiting
@@ -124,7 +123,7 @@ class _Shard:
         self.attempt = 0
 
 
-class _ShardRequest(NamedTuple):
+class ShardRequest(NamedTuple):
     shard: _Shard
     attempt: int
     """Answers of an earlier attempt, from before the shard changed, are ignored."""
@@ -133,7 +132,22 @@ class _ShardRequest(NamedTuple):
     """Which of the selected inner chunks are in the extent; empty if the request is for the index."""
 
 
-Tag: TypeAlias = _ChunkRequest | _ShardRequest
+Tag: TypeAlias = _ChunkRequest | ShardRequest
+
+
+class Fetch:
+    """A call that requests a value or a part of it, and returns the answer."""
+
+    __slots__ = ("_plan", "key", "range", "version")
+
+    def __init__(self, plan: RequestPlan, key: str, range: ByteRange, version: Version = None) -> None:
+        self._plan = plan
+        self.key = key
+        self.range = range
+        self.version = version
+
+    def __call__(self) -> State | None:
+        return self._plan.get(self.key, self.range, self.version)
 
 
 class RequestPlan:
@@ -154,10 +168,6 @@ class RequestPlan:
         value = self.layout.store.get(key, range)
         return None if value is None else State(value, None, None)
 
-    def get_whole(self, key: str, limit: int) -> State | None:
-        """The stored value of a chunk or shard, or its first bytes if it is longer than `limit`."""
-        return self.get(key, (0, limit + 1))
-
     def answer(self, tag: Tag, state: State | None) -> FetchedChunk | None:
         """The cell that the answer completes, if it does."""
         try:
@@ -177,7 +187,7 @@ class RequestPlan:
         if sharding is None:
             part = part_of(chain, layout, cell.inner) if projection.plain and not chain.compressed else None
             if part is not None:
-                act = partial(self.get, key, (part.start, part.length))
+                act = Fetch(self, key, (part.start, part.length))
                 return [PendingRequest(_ChunkRequest(cell, 0, part), act, part.length)]
             limit = chain.encoded.limit
             return [self._request_whole(cell, key, limit, None, limit // _MAX_RATIO if chain.compressed else limit)]
@@ -193,7 +203,7 @@ class RequestPlan:
     def _request_whole(
         self, cell: Cell, key: str, limit: int, selected: Projection | None, least: int
     ) -> PendingRequest[Tag, State | None]:
-        act = partial(self.get_whole, key, limit)
+        act = Fetch(self, key, (0, limit + 1))  # one byte more than a valid value has
         # The sizes that the window has seen may be those of documents, which say nothing about chunks.
         return PendingRequest(_ChunkRequest(cell, limit, None, selected), act, max(self._window.expected(limit), least))
 
@@ -201,9 +211,9 @@ class RequestPlan:
 
     def _request_index(self, shard: _Shard) -> PendingRequest[Tag, State | None]:
         sharding = shard.sharding
-        act = partial(self.get, shard.key, sharding.index_range)
+        act = Fetch(self, shard.key, sharding.index_range)
         return PendingRequest(
-            _ShardRequest(shard, shard.attempt, (0, sharding.index_size), []), act, sharding.index_size
+            ShardRequest(shard, shard.attempt, (0, sharding.index_size), []), act, sharding.index_size
         )
 
     def _request_inner_chunks(
@@ -218,14 +228,14 @@ class RequestPlan:
         shard.missing = len(joined)
         return [
             PendingRequest(
-                _ShardRequest(shard, shard.attempt, extent, [stored[member] for member in members]),
-                partial(self.get, shard.key, extent, version),
+                ShardRequest(shard, shard.attempt, extent, [stored[member] for member in members]),
+                Fetch(self, shard.key, extent, version),
                 extent[1],
             )
             for extent, members in joined
         ]
 
-    def _shard_answer(self, tag: _ShardRequest, state: State | None) -> FetchedChunk | None:
+    def _shard_answer(self, tag: ShardRequest, state: State | None) -> FetchedChunk | None:
         """Store an answer; return the cell if the shard is complete."""
         shard = tag.shard
         if tag.attempt != shard.attempt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from omnizarr.errors import StoreError
-from omnizarr.store.capabilities import Snapshots, Versioned, VersionedReads
+from omnizarr.store.capabilities import Snapshots, StartedRead, Versioned, VersionedReads
 from omnizarr.store.contract import Buffer, ByteRange, State, Version
 from omnizarr.store.object.reader import ObjectReader, version_of
 from omnizarr.store.snapshot import Snapshot
@@ -67,6 +67,13 @@ class ObjectVersionedReads(VersionedReads):
 
     def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
         return self._reader.read(key, range, version)
+
+    @property
+    def begins(self) -> bool:  # type: ignore[override]
+        return self._reader.begins
+
+    def begin(self, key: str, range: tuple[int, int], version: Version = None) -> StartedRead | None:
+        return self._reader.begin(key, range, version)
 
 
 class _ObjectSnapshot(Snapshot):

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from omnizarr.errors import OmnizarrError, StoreError, TimedOutError, warn
+from omnizarr.store.capabilities import StartedRead
 from omnizarr.store.contract import Buffer, ByteRange, State, Version, check_key, cut, extent_of
 from omnizarr.store.deadline import current_deadline
 from omnizarr.store.object import error_mapping
 from omnizarr.store.object.client import ClientFactory
 from omnizarr.store.object.timed_get import get_before
-from omnizarr.store.object.web_client import WebClient
+from omnizarr.store.object.web_client import StartedRequest, WebClient
 
 __all__ = ["WRITES", "ObjectReader", "version_of"]
 
@@ -129,6 +130,21 @@ class ObjectReader:
             raise error.add_context(f"cannot read `{key}` in {self.store}") from None
         return -1 if answer is None else len(answer.buffer())
 
+    @property
+    def begins(self) -> bool:
+        """Whether `begin` sends requests."""
+        return isinstance(self._factory.process_client().client, WebClient) and self._ranges
+
+    def begin(self, key: str, range: tuple[int, int], version: Version) -> StartedRead | None:
+        """`VersionedReads.begin`."""
+        check_key(key)
+        client = self._factory.process_client().client
+        if not isinstance(client, WebClient) or not self._ranges or range[1] <= 0:
+            return None
+        tag = version[0] if isinstance(version, tuple) else None
+        started = client.begin(self._prefix + key, (range[0], range[0] + range[1]), tag)
+        return None if started is None else _StartedRead(self, client, started, key, range, version)
+
     def _request(self, key: str, range: ByteRange | None, tag: str | None) -> State:
         """One request, whose answer is checked against `range` and the ETag `tag`."""
         options: dict[str, Any] = {}
@@ -235,6 +251,52 @@ class ObjectReader:
         if isinstance(error, OmnizarrError):
             return error  # the client cannot be created
         return error_mapping.store_error(error, action, self.store, key, self._factory.secrets)
+
+
+class _StartedRead(StartedRead):
+    """A request of a `WebClient`."""
+
+    __slots__ = ("_client", "_key", "_range", "_reader", "_started", "_version")
+
+    def __init__(
+        self,
+        reader: ObjectReader,
+        client: WebClient,
+        started: StartedRequest,
+        key: str,
+        range: tuple[int, int],
+        version: Version,
+    ) -> None:
+        self._reader = reader
+        self._client = client
+        self._started = started
+        self._key = key
+        self._range = range
+        self._version = version
+
+    @property
+    def waited(self) -> bool:  # type: ignore[override]
+        return self._started.waited
+
+    def finish(self, memory: memoryview | None = None) -> State | None:
+        length = self._range[1]
+        room = memory[:length] if memory is not None and len(memory) >= length else None
+        try:
+            answer = self._client.finish(self._started, room)
+        except FileNotFoundError:
+            return None
+        except TimedOutError as error:
+            raise error.add_context(f"cannot read `{self._key}` in {self._reader.store}") from None
+        if answer is None:
+            return self._reader.read(self._key, self._range, self._version)
+        meta: Any = answer.meta
+        current, size = version_of(meta), meta["size"]
+        if isinstance(self._version, tuple) and current is not None and current[0] != self._version[0]:
+            return State(None, current, size)  # the server ignores conditions
+        return State(answer.buffer(), current, size)
+
+    def abandon(self) -> None:
+        self._started.abandon()
 
 
 def _names(answer: Any) -> tuple[str, ...]:

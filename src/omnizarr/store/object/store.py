@@ -24,7 +24,6 @@ from omnizarr.store.object.capabilities import LastKnownValues, ObjectSnapshots,
 from omnizarr.store.object.client import ClientFactory, GivenClientFactory, UrlClientFactory, parse_url
 from omnizarr.store.object.reader import ObjectReader
 from omnizarr.store.object.updates import ObjectUpdates
-from omnizarr.store.object.web_client import WebClient
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 
@@ -119,10 +118,6 @@ class ObjectStore(Store):
             return None
         above, _, name = self._prefix[:-1].rpartition("/")
         return type(self)(self._factory, prefix=above, read_only=self._read_only), name
-
-    @property
-    def fills_memory(self) -> bool:  # type: ignore[override]
-        return isinstance(self._factory.process_client().client, WebClient)
 
     @property
     def window(self) -> Window:

@@ -14,10 +14,13 @@ import socket
 import struct
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
+
+import numpy as np
 
 from omnizarr.errors import TimedOutError
 from omnizarr.store.deadline import current_deadline
@@ -25,7 +28,7 @@ from omnizarr.store.finalizers import call_on_deletion
 from omnizarr.store.object.timed_get import get_before
 from omnizarr.store.requests.hedging import MOST_COPIES, Hedging
 
-__all__ = ["WebAnswer", "WebClient", "serves"]
+__all__ = ["StartedRequest", "WebAnswer", "WebClient", "serves"]
 
 _PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/-]+")  # characters that no client escapes
 _HEADER = re.compile(
@@ -111,6 +114,25 @@ class _Connection:
         self.socket.close()
 
 
+class StartedRequest:
+    """A request that was sent, and whose answer was not received."""
+
+    __slots__ = ("connection", "range", "request", "time", "waited")
+
+    def __init__(self, connection: _Connection, request: bytes, range: Any, time: float) -> None:
+        self.connection = connection
+        self.request = request
+        self.range = range
+        self.time = time
+        """When it was sent, by `time.monotonic`."""
+        self.waited = False
+        """Whether the answer was not there yet when a thread came to receive it."""
+
+    def abandon(self) -> None:
+        """Close the connection: nobody receives the answer."""
+        self.connection.close()
+
+
 class WebClient:
     """Sends GET requests itself, and leaves all else to a client of obstore."""
 
@@ -141,7 +163,7 @@ class WebClient:
         options = options or {}
         if self._unusual < _MOST_UNUSUAL and _PLAIN_PATH.fullmatch(path):
             try:
-                answer = self._send(path, options.get("range"), options.get("if_match"), None)
+                answer = self._send(path, options.get("range"), options.get("if_match"))
             except (FileNotFoundError, TimedOutError):
                 raise
             except (_Unusual, EOFError, OSError) as error:
@@ -157,10 +179,34 @@ class WebClient:
     def get_into(self, path: str, start: int, target: memoryview) -> WebAnswer | None:
         """Fill `target` with the bytes from `start` on; the answer's buffer is the part that was filled. None if `get`
         must send this request. Raises FileNotFoundError."""
-        if self._unusual >= _MOST_UNUSUAL or not len(target) or not _PLAIN_PATH.fullmatch(path):
+        started = self.begin(path, (start, start + len(target)), None) if len(target) else None
+        return None if started is None else self.finish(started, target)
+
+    def begin(self, path: str, range: tuple[int, int], tag: str | None) -> StartedRequest | None:
+        """Send a request for a part of a value, whose answer `finish` receives. None if `get` must send it."""
+        if self._unusual >= _MOST_UNUSUAL or not _PLAIN_PATH.fullmatch(path):
             return None
+        request = self._request(path, range, tag)
         try:
-            answer = self._send(path, (start, start + len(target)), None, target)
+            connection = self._idle.pop()
+        except IndexError:
+            try:
+                connection = self._connect()
+            except OSError:
+                return None
+        started = StartedRequest(connection, request, range, monotonic())
+        with suppress(OSError):  # `finish` repeats the request
+            connection.send(request)
+        return started
+
+    def finish(self, started: StartedRequest, target: memoryview | None) -> WebAnswer | None:
+        """Receive the answer to a request, into `target` if it is given. None if `get` must repeat the request. Raises
+        FileNotFoundError."""
+        try:
+            try:
+                answer = self._receive(started, target)
+            except (ConnectionError, EOFError):  # the server closed the idle connection
+                answer = self._exchange(self._connect(), started.request, started.range, target)
         except (FileNotFoundError, TimedOutError):
             raise
         except (_Unusual, EOFError, OSError) as error:
@@ -171,7 +217,7 @@ class WebClient:
 
     # -- one request
 
-    def _send(self, path: str, range: Any, tag: str | None, target: memoryview | None) -> WebAnswer:
+    def _request(self, path: str, range: Any, tag: str | None) -> bytes:
         request = b"GET /" + path.encode() + self._headers
         if range is not None:
             if isinstance(range, tuple):
@@ -182,27 +228,39 @@ class WebClient:
                 request += b"Range: bytes=%d-\r\n" % range["offset"]
         if tag is not None:
             request += b"If-Match: " + tag.encode("latin-1") + b"\r\n"
-        request += b"\r\n"
+        return request + b"\r\n"
+
+    def _send(self, path: str, range: Any, tag: str | None) -> WebAnswer:
+        request = self._request(path, range, tag)
         try:
             connection = self._idle.pop()
         except IndexError:
-            return self._exchange(self._connect(), request, range, target)
+            return self._exchange(self._connect(), request, range, None)
         try:
-            return self._exchange(connection, request, range, target)
+            return self._exchange(connection, request, range, None)
         except (ConnectionError, EOFError):  # the server closed the idle connection
-            return self._exchange(self._connect(), request, range, target)
+            return self._exchange(self._connect(), request, range, None)
 
     def _connect(self) -> _Connection:
         return _Connection(self._address, self._connect_timeout, self._read_timeout)
 
     def _exchange(self, connection: _Connection, request: bytes, range: Any, target: memoryview | None) -> WebAnswer:
-        """Send a request and receive its answer. The connection is kept only if the answer is complete."""
-        keep = False
+        """Send a request and receive its answer."""
+        started = StartedRequest(connection, request, range, monotonic())
+        try:
+            connection.send(request)
+        except BaseException:
+            connection.close()
+            raise
+        return self._receive(started, target)
+
+    def _receive(self, started: StartedRequest, target: memoryview | None) -> WebAnswer:
+        """Receive the answer to a request. The connection is kept only if the answer is complete."""
+        keep, connection, range = False, started.connection, started.range
         try:
             deadline, limit = monotonic() + self._timeout, current_deadline.get()
-            connection.send(request)
-            connection = self._first_to_answer(connection, request)
-            status, headers, begin, received = _receive_head(connection)
+            connection, received = self._first_to_answer(started)
+            status, headers, begin, received = _receive_head(connection, received)
             length = headers.get(b"content-length", b"")
             if not length.isdigit() or b"transfer-encoding" in headers or b"content-encoding" in headers:
                 raise _Unusual
@@ -217,7 +275,7 @@ class WebClient:
             if target is None:
                 if range is None and size > _MOST_WHOLE:
                     raise _Unusual
-                target = memoryview(bytearray(size))
+                target = np.empty(size, np.uint8).data
             elif size > len(target):
                 raise _Unusual
             count = min(received - begin, size)
@@ -241,10 +299,17 @@ class WebClient:
             else:
                 connection.close()
 
-    def _first_to_answer(self, connection: _Connection, request: bytes) -> _Connection:
+    def _first_to_answer(self, started: StartedRequest) -> tuple[_Connection, int]:
         """Wait for the first bytes. If they are late, send the request on other connections, too; the result is the
-        connection on which an answer arrives first, and the others are closed."""
-        start, hedging, limit = monotonic(), self._hedging, current_deadline.get()
+        connection on which an answer arrives first, and how many bytes were received. The others are closed."""
+        connection, request = started.connection, started.request
+        if _DO_NOT_WAIT:
+            try:
+                return connection, connection.socket.recv_into(connection.view, 0, _DO_NOT_WAIT)
+            except BlockingIOError:
+                pass
+        started.waited = True
+        start, hedging, limit = started.time, self._hedging, current_deadline.get()
         racing, after = [connection], hedging.after
         winner = None
         try:
@@ -270,7 +335,7 @@ class WebClient:
         hedging.observe(monotonic() - start)
         if winner is not connection:
             connection.close()
-        return winner
+        return winner, 0
 
 
 def _readable(connections: list[_Connection], seconds: float) -> _Connection | None:
@@ -286,23 +351,27 @@ def _readable(connections: list[_Connection], seconds: float) -> _Connection | N
 
 
 _WAIT_FOR_ALL = socket.MSG_WAITALL if sys.platform == "linux" else 0
+_DO_NOT_WAIT = socket.MSG_DONTWAIT if sys.platform == "linux" else 0
 
 
-def _receive_head(connection: _Connection) -> tuple[int, dict[bytes, bytes], int, int]:
+def _receive_head(connection: _Connection, received: int) -> tuple[int, dict[bytes, bytes], int, int]:
     """The status, the headers that matter, where the body begins in the scratch memory, and where the received bytes
-    end there."""
+    end there. The first `received` bytes are there already."""
     scratch, view = connection.scratch, connection.view
-    received = 0
     while True:
-        count = connection.socket.recv_into(view[received:])
-        if not count:
-            raise _Unusual if received else EOFError
-        received += count
+        if not received:
+            received = connection.socket.recv_into(view)
+            if not received:
+                raise EOFError
         end = scratch.find(b"\r\n\r\n", 0, received)
         if end >= 0:
             break
         if received == len(scratch):
             raise _Unusual
+        count = connection.socket.recv_into(view[received:])
+        if not count:
+            raise _Unusual
+        received += count
     head = bytes(view[: end + 2])
     if not head.startswith(b"HTTP/1.1 ") or not head[9:12].isdigit():
         raise _Unusual
