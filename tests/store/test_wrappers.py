@@ -22,8 +22,10 @@ from omnizarr.store import (
     as_read_only,
     capabilities,
 )
-from omnizarr.store.capabilities import CAPABILITIES
+from omnizarr.store.capabilities import CAPABILITIES, VersionedReads
+from omnizarr.store.contract import ByteRange, State, Version
 from omnizarr.store.verbs import forwards, verb, verbs
+from omnizarr.store.wrappers import ForwardedReads, forwarded
 from omnizarr.testing import StoreSuite
 
 TYPES = {
@@ -130,7 +132,7 @@ def test_the_contract_has_methods_attributes_and_capabilities() -> None:
     assert {"get", "get_into", "lock", "task_lock", "list_dir", "check_writable", "file"} <= set(STORE_METHODS)
     assert {"read_only", "location", "remote", "locking", "window"} <= set(ATTRIBUTES)
     assert set(CAPABILITIES) == set(TYPES)
-    assert len(CAPABILITY_METHODS) == 12
+    assert len(CAPABILITY_METHODS) == 13
 
 
 def test_every_capability_is_abstract() -> None:
@@ -409,3 +411,27 @@ def test_the_parent_of_a_read_only_store_is_read_only() -> None:
     assert store.read_only
     assert ReadOnlyStore(inner).parent() is None
     assert WrapperStore(PrefixStore(inner, "a/b")).parent() is None  # a wrapper is valid only for its own inner store
+
+
+class _BeginningReads(VersionedReads):
+    begins = True
+
+    def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+        return None
+
+
+def test_a_wrapper_with_its_own_reads_begins_none() -> None:
+    class Changed(ForwardedReads):
+        def get(self, key: str, range: ByteRange | None = None, version: Version = None) -> State | None:
+            return self.inner.get(key, range, version)
+
+    class Store(Spy):
+        versioned_reads = _BeginningReads()  # type: ignore[assignment]
+
+    class Other(WrapperStore, keeps_capabilities=True):
+        versioned_reads = forwarded("versioned_reads", Changed)
+
+    same, other = PrefixStore(Store(), "a").versioned_reads, Other(Store()).versioned_reads
+    assert same is not None
+    assert other is not None
+    assert (same.begins, other.begins) == (True, False)

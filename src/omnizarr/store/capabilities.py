@@ -95,9 +95,10 @@ class VersionedReads(ABC):
         """
 
     begins: bool = False
-    """Whether `begin` sends requests."""
+    """Whether `begin` sends requests. Ask before each use of it: a wrapper that changes what `get` returns has none."""
 
-    def begin(self, key: str, range: tuple[int, int], version: Version = None) -> StartedRead | None:
+    @verb(fallback="get")
+    def begin(self, key: str, range: Extent, version: Version = None) -> StartedRead | None:
         """Send a request for a part of a value, which starts at 0 or later, and return before the answer arrives. None
         if the store cannot do that, or not for this request."""
         return None

@@ -146,6 +146,10 @@ class ForwardedSnapshots(_Forwarded[Snapshots], Snapshots):
 
 @forwards
 class ForwardedReads(_Forwarded[VersionedReads], VersionedReads):
+    @property
+    def begins(self) -> bool:  # type: ignore[override]
+        return type(self).get is ForwardedReads.get and self.inner.begins  # a subclass may have its own `get`
+
     if TYPE_CHECKING:
         get = VersionedReads.get
 

@@ -21,7 +21,7 @@ from omnizarr.engine.cancel import current_token
 from omnizarr.engine.layout import Layout
 from omnizarr.engine.pool import run
 from omnizarr.engine.read.python import ChunkReader
-from omnizarr.engine.read.remote import Fetch, RequestPlan, ShardRequest
+from omnizarr.engine.read.remote import RequestPlan, ShardRequest, ValueRequest
 from omnizarr.engine.read.shards import FetchedChunk, ShardReader
 from omnizarr.engine.schedule import max_workers
 from omnizarr.indexing import Cell, Projection
@@ -97,7 +97,7 @@ class _Request:
 
     __slots__ = ("fetch", "started", "tag")
 
-    def __init__(self, tag: Tag, fetch: Fetch, started: StartedRead | None) -> None:
+    def __init__(self, tag: Tag, fetch: ValueRequest, started: StartedRead | None) -> None:
         self.tag = tag
         self.fetch = fetch
         self.started = started
@@ -141,7 +141,7 @@ class _DirectReader:
                 _abandon(requests)
 
     def _send(self, pending: PendingRequest[Tag, State | None]) -> _Request:
-        fetch = cast("Fetch", pending.act)
+        fetch = cast("ValueRequest", pending.act)
         start, length = fetch.range
         started = None
         if self._begin is not None and start >= 0 and length is not None:

@@ -33,7 +33,7 @@ from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.window import Window
 from omnizarr.store.values import Extent
 
-__all__ = ["Fetch", "RequestPlan", "ShardRequest", "Tag", "fetch"]
+__all__ = ["RequestPlan", "ShardRequest", "Tag", "ValueRequest", "fetch"]
 
 _BATCH = 1024  # requests per call of a store that schedules them itself
 _MANY = 64  # requests, above which there is time to allocate the block's memory while waiting
@@ -135,7 +135,7 @@ class ShardRequest(NamedTuple):
 Tag: TypeAlias = _ChunkRequest | ShardRequest
 
 
-class Fetch:
+class ValueRequest:
     """A call that requests a value or a part of it, and returns the answer."""
 
     __slots__ = ("_plan", "key", "range", "version")
@@ -187,7 +187,7 @@ class RequestPlan:
         if sharding is None:
             part = part_of(chain, layout, cell.inner) if projection.plain and not chain.compressed else None
             if part is not None:
-                act = Fetch(self, key, (part.start, part.length))
+                act = ValueRequest(self, key, (part.start, part.length))
                 return [PendingRequest(_ChunkRequest(cell, 0, part), act, part.length)]
             limit = chain.encoded.limit
             return [self._request_whole(cell, key, limit, None, limit // _MAX_RATIO if chain.compressed else limit)]
@@ -203,7 +203,7 @@ class RequestPlan:
     def _request_whole(
         self, cell: Cell, key: str, limit: int, selected: Projection | None, least: int
     ) -> PendingRequest[Tag, State | None]:
-        act = Fetch(self, key, (0, limit + 1))  # one byte more than a valid value has
+        act = ValueRequest(self, key, (0, limit + 1))  # one byte more than a valid value has
         # The sizes that the window has seen may be those of documents, which say nothing about chunks.
         return PendingRequest(_ChunkRequest(cell, limit, None, selected), act, max(self._window.expected(limit), least))
 
@@ -211,7 +211,7 @@ class RequestPlan:
 
     def _request_index(self, shard: _Shard) -> PendingRequest[Tag, State | None]:
         sharding = shard.sharding
-        act = Fetch(self, shard.key, sharding.index_range)
+        act = ValueRequest(self, shard.key, sharding.index_range)
         return PendingRequest(
             ShardRequest(shard, shard.attempt, (0, sharding.index_size), []), act, sharding.index_size
         )
@@ -229,7 +229,7 @@ class RequestPlan:
         return [
             PendingRequest(
                 ShardRequest(shard, shard.attempt, extent, [stored[member] for member in members]),
-                Fetch(self, shard.key, extent, version),
+                ValueRequest(self, shard.key, extent, version),
                 extent[1],
             )
             for extent, members in joined

@@ -9,6 +9,7 @@ from omnizarr.store.capabilities import Snapshots, StartedRead, Versioned, Versi
 from omnizarr.store.contract import Buffer, ByteRange, State, Version
 from omnizarr.store.object.reader import ObjectReader, version_of
 from omnizarr.store.snapshot import Snapshot
+from omnizarr.store.values import Extent
 
 __all__ = ["LastKnownValues", "ObjectSnapshots", "ObjectVersionedReads"]
 
@@ -72,7 +73,7 @@ class ObjectVersionedReads(VersionedReads):
     def begins(self) -> bool:  # type: ignore[override]
         return self._reader.begins
 
-    def begin(self, key: str, range: tuple[int, int], version: Version = None) -> StartedRead | None:
+    def begin(self, key: str, range: Extent, version: Version = None) -> StartedRead | None:
         return self._reader.begin(key, range, version)
 
 

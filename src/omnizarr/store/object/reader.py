@@ -16,6 +16,7 @@ from omnizarr.store.object import error_mapping
 from omnizarr.store.object.client import ClientFactory
 from omnizarr.store.object.timed_get import get_before
 from omnizarr.store.object.web_client import StartedRequest, WebClient
+from omnizarr.store.values import Extent
 
 __all__ = ["WRITES", "ObjectReader", "version_of"]
 
@@ -135,7 +136,7 @@ class ObjectReader:
         """Whether `begin` sends requests."""
         return isinstance(self._factory.process_client().client, WebClient) and self._ranges
 
-    def begin(self, key: str, range: tuple[int, int], version: Version) -> StartedRead | None:
+    def begin(self, key: str, range: Extent, version: Version) -> StartedRead | None:
         """`VersionedReads.begin`."""
         check_key(key)
         client = self._factory.process_client().client
@@ -264,7 +265,7 @@ class _StartedRead(StartedRead):
         client: WebClient,
         started: StartedRequest,
         key: str,
-        range: tuple[int, int],
+        range: Extent,
         version: Version,
     ) -> None:
         self._reader = reader

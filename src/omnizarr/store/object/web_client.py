@@ -129,7 +129,7 @@ class StartedRequest:
         """Whether the answer was not there yet when a thread came to receive it."""
 
     def abandon(self) -> None:
-        """Close the connection: nobody receives the answer."""
+        """Close the connection, and so drop the answer."""
         self.connection.close()
 
 
