@@ -19,7 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 import omnizarr
 from omnizarr.engine.cache_file import CacheFile, open_cache_file
-from omnizarr.errors import ArgumentError, StoreError
+from omnizarr.errors import ArgumentError, OmnizarrWarning, StoreError
+from omnizarr.store.local import flock
 
 MEBIBYTE = 2**20
 
@@ -200,6 +201,12 @@ def test_a_file_that_cannot_be_read_any_more_is_an_empty_cache(tmp_path: Path) -
     os.close(folder)
     assert file.find(key(1), key(1)) is None
     assert not file.read_into(place, [memoryview(bytearray(100))])
+
+
+def test_a_file_that_other_machines_may_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flock, "file_system", lambda path: "nfs4")
+    with pytest.warns(OmnizarrWarning, match="is on `nfs4`: let the programs of one machine only use it"):
+        omnizarr.SharedChunkCache("2 MiB", tmp_path / "cache")
 
 
 def _write_forever(path: str, seed: int) -> None:

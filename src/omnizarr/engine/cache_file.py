@@ -27,8 +27,9 @@ from typing import NamedTuple
 from zlib import crc32
 
 from omnizarr._fork import import_library
-from omnizarr.errors import ArgumentError, StoreError
+from omnizarr.errors import ArgumentError, StoreError, warn
 from omnizarr.store.finalizers import close_on_deletion, closing
+from omnizarr.store.local import flock
 
 __all__ = ["CacheFile", "Place", "open_cache_file"]
 
@@ -322,6 +323,9 @@ def open_cache_file(path: str | None, size: int) -> CacheFile:
             known = _known(path)
             if known is not None:
                 return known
+            kind = flock.file_system(os.path.dirname(path))
+            if flock.is_network(kind):  # other machines empty the file, and may keep old pages of it in memory
+                warn(f"the cache file {path} is on `{kind}`: let the programs of one machine only use it")
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
             cache_file = CacheFile("" if path.startswith("/proc/") else path, descriptor, size)
     except OSError as error:

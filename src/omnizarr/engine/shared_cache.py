@@ -26,7 +26,8 @@ class SharedChunkCache(ChunkCache):
     """Decoded chunks for several processes, up to `max_bytes`: a number, or text such as `"2 GiB"`.
 
     Without `file`, the chunks lie in memory that forked children share, and that a spawned child of a running process
-    finds, too. With the path of a `file`, all programs that name it share it, until the system restarts.
+    finds, too. With the path of a `file`, all programs of this machine that name it share it, until the system
+    restarts.
 
     As in a `ChunkCache`, a chunk is used only while the stored value is in the state that it was decoded from. A
     process that is killed at any time leaves the cache usable. It holds only chunks whose elements have a fixed size,
