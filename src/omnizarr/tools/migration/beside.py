@@ -10,7 +10,7 @@ from omnizarr.nodes import Group
 from omnizarr.nodes.create.node import create_node
 from omnizarr.tools.migration.work import MigrationPlan, MigrationWork
 from omnizarr.tools.plans.copy import check_free, contains, shown_location
-from omnizarr.tools.plans.objects import Page, note_pages
+from omnizarr.tools.plans.objects import Page, store_pages
 
 __all__ = ["plan_beside"]
 
@@ -52,7 +52,7 @@ def _create(work: MigrationWork, pages: dict[str, list[Page]], *, force: bool) -
                 raise  # otherwise an interrupted run has created it
     work.journal.claim("migrate")  # replacing the root of a store erased the journal, too
     for tag, each in pages.items():
-        note_pages(work.journal, each, tag)
+        store_pages(work.journal, each, tag)
 
 
 def _publish(work: MigrationWork, *, consolidated: bool) -> None:

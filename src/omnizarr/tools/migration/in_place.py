@@ -17,16 +17,16 @@ from omnizarr.store import Store
 from omnizarr.tools.locations import open_location
 from omnizarr.tools.migration.old_keys import (
     ChunkPlace,
-    erase_noted,
+    erase_stored_keys,
     is_new_key,
     leftover_keys,
-    note_keys,
     old_keys,
+    store_keys,
 )
 from omnizarr.tools.migration.switch import Switch, documents_hide
 from omnizarr.tools.migration.work import ArrayOrGroup, MigrationPlan, MigrationWork
 from omnizarr.tools.plans.journal import PlanJournal
-from omnizarr.tools.plans.objects import Page, note_pages, object_keys
+from omnizarr.tools.plans.objects import Page, object_keys, store_pages
 
 __all__ = ["open_hierarchy", "plan_in_place", "plan_rest"]
 
@@ -147,9 +147,9 @@ def _prepare(
         own = set(old_keys(work.node, lambda key: False))
         work.store.erase_values([key for key in old_keys(hidden, own.__contains__) if key not in own])
     for tag, each in pages.items():
-        note_pages(work.journal, each, tag)
+        store_pages(work.journal, each, tag)
     if work.journal.store is not None:
-        note_keys(work.journal, old_keys(work.node, keeps, shared))
+        store_keys(work.journal, old_keys(work.node, keeps, shared))
 
 
 def _switch(work: MigrationWork) -> Switch:
@@ -207,9 +207,9 @@ def _finish(
     assert switch is not None, "`check` rejects what cannot be expressed"
     journal = work.journal
     keys = list(old_keys(work.node, keeps, shared)) if remove_old and journal.store is None else []
-    # After a crash, only these notes tell what is left to do.
-    journal.note("consolidated", b"1" if consolidated else b"0")
-    journal.note("remove-old", b"1" if remove_old else b"0")
+    # After a crash, only these values tell what is left to do.
+    journal.put("consolidated", b"1" if consolidated else b"0")
+    journal.put("remove-old", b"1" if remove_old else b"0")
     switch.run()
     _after_switch(work.store, work.dialect, journal, keys, consolidated=consolidated, remove_old=remove_old)
 
@@ -219,7 +219,7 @@ def _after_switch(
 ) -> None:
     """Erases the old hierarchy, and consolidates the new one if the old one was. It can be repeated."""
     if remove_old:
-        erase_noted(store, journal, keys)
+        erase_stored_keys(store, journal, keys)
     if consolidated and dialect.can_consolidate(""):
         consolidate_metadata(store, zarr_format=dialect.zarr_format)
     store.flush()
@@ -230,8 +230,8 @@ def plan_rest(node: ArrayOrGroup, journal: PlanJournal, *, remove_old: bool, res
     dialect, store = node._context.dialect, node.store
     title = f"migrate {store.location} to {dialect.format_name}: what is left"
     if journal.begun():
-        consolidated = journal.read_note("consolidated") == b"1"
-        remove = remove_old or journal.read_note("remove-old") == b"1"
+        consolidated = journal.get("consolidated") == b"1"
+        remove = remove_old or journal.get("remove-old") == b"1"
         end = partial(_after_switch, store, dialect, journal, (), consolidated=consolidated, remove_old=remove)
         return MigrationPlan(title, (), journal, end=end)
     places: dict[str, ChunkPlace] = {}
@@ -251,7 +251,7 @@ def plan_rest(node: ArrayOrGroup, journal: PlanJournal, *, remove_old: bool, res
         title,
         (),
         journal,
-        begin=partial(note_keys, journal, keys),
+        begin=partial(store_keys, journal, keys),
         end=partial(_after_switch, store, dialect, journal, keys, consolidated=False, remove_old=True),
         notes=(f"erases {len(keys):,} keys of older generations",),
     )

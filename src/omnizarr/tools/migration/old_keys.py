@@ -18,12 +18,12 @@ from omnizarr.store import Store
 from omnizarr.tools.plans.journal import PlanJournal
 from omnizarr.tools.plans.objects import object_keys
 
-__all__ = ["ChunkPlace", "erase_noted", "is_new_key", "leftover_keys", "note_keys", "old_keys"]
+__all__ = ["ChunkPlace", "erase_stored_keys", "is_new_key", "leftover_keys", "old_keys", "store_keys"]
 
 _GENERATIONS: tuple[ZarrFormat, ...] = get_args(ZarrFormat)
 ChunkPlace: TypeAlias = tuple[ChunkKeys, int]
 """The chunk keys and the number of dimensions of an array."""
-_KEYS_PER_NOTE = 1000
+_KEYS_PER_VALUE = 1000
 
 
 def old_keys(node: Array | Group, keeps: Callable[[str], bool], shared: frozenset[str] = frozenset()) -> Iterator[str]:
@@ -111,22 +111,22 @@ def is_new_key(documents: frozenset[str], arrays: dict[str, ChunkPlace], key: st
     return False
 
 
-# -- notes
+# -- keys in the journal
 
 
-def note_keys(journal: PlanJournal, keys: Iterable[str]) -> None:
+def store_keys(journal: PlanJournal, keys: Iterable[str]) -> None:
     """Stores the keys to erase in the journal, so that a resumed run erases them after the switch."""
     count, rest = 0, iter(keys)
-    while part := list(islice(rest, _KEYS_PER_NOTE)):
-        journal.note(f"old/{count}", json.dumps(part).encode())
+    while part := list(islice(rest, _KEYS_PER_VALUE)):
+        journal.put(f"old/{count}", json.dumps(part).encode())
         count += 1
-    journal.note("old-count", str(count).encode())
+    journal.put("old-count", str(count).encode())
 
 
-def erase_noted(store: Store, journal: PlanJournal, keys: Sequence[str] = ()) -> None:
+def erase_stored_keys(store: Store, journal: PlanJournal, keys: Sequence[str] = ()) -> None:
     """Erases the keys that the journal holds, or `keys` if there is no journal."""
     if journal.store is None:
         store.erase_values(list(keys))
         return
-    for number in range(int(journal.read_note("old-count") or b"0")):
-        store.erase_values(json.loads(journal.read_note(f"old/{number}") or b"[]"))
+    for number in range(int(journal.get("old-count") or b"0")):
+        store.erase_values(json.loads(journal.get(f"old/{number}") or b"[]"))

@@ -21,7 +21,7 @@ from omnizarr.tools.migration.stages import CompareRegions, EncodeRegions, Repac
 from omnizarr.tools.plans.copy import select_members
 from omnizarr.tools.plans.joined import join_stages
 from omnizarr.tools.plans.journal import PlanJournal
-from omnizarr.tools.plans.objects import CopyObjects, Page, noted_count, pages_of, sample_size
+from omnizarr.tools.plans.objects import CopyObjects, Page, pages_of, sample_size, stored_page_count
 from omnizarr.tools.plans.plan import Plan
 from omnizarr.tools.plans.regions import group_chunks, with_known_keys, without_attributes
 from omnizarr.tools.plans.stage import Stage
@@ -151,7 +151,7 @@ class MigrationWork:
                 stages.append(_repack_stage(source, target, form, journal, tag, pages[tag]))
             if self.verify:
                 compared.append(CompareRegions(source, target, group_chunks(target)))
-        recorded = noted_count(journal)
+        recorded = stored_page_count(journal)
         if moved or recorded:
             files = sum(len(page.names) for page in moved)
             size = sample_size(self.node.store, moved) * files
@@ -229,7 +229,7 @@ class MigrationWork:
 def _repack_stage(
     source: Array, target: Array, form: NewForm, journal: PlanJournal, tag: str, pages: list[Page]
 ) -> RepackObjects:
-    recorded = noted_count(journal, tag)
+    recorded = stored_page_count(journal, tag)
     files = sum(len(page.names) for page in pages)
     assert form.repacking is not None
     return RepackObjects(

@@ -30,10 +30,10 @@ from omnizarr.tools.plans.objects import (
     Page,
     changed_pages,
     copied_together,
-    note_pages,
-    noted_count,
     pages_of,
     sample_size,
+    store_pages,
+    stored_page_count,
 )
 from omnizarr.tools.plans.plan import Plan
 from omnizarr.tools.plans.regions import CopyRegions, group_chunks, without_attributes
@@ -147,7 +147,7 @@ def plan_copy(
         if job.keeps_encoding(array):
             prefix = dialect_for(job.zarr_format).chunk_prefix(join_path(path, below))
             pages += changed_pages(array, store, prefix) if finished else pages_of(array, prefix)
-    recorded = noted_count(journal)
+    recorded = stored_page_count(journal)
     if pages or recorded:
         size = sample_size(node.store, pages)
         files = sum(len(page.names) for page in pages)
@@ -355,7 +355,7 @@ def _begin(
             if not number and not journal.begun():
                 raise  # otherwise an interrupted run has created it
     journal.claim("copy")  # replacing the root of a store erased the journal, too
-    note_pages(journal, pages)
+    store_pages(journal, pages)
 
 
 def _end(store: Store, path: str) -> None:

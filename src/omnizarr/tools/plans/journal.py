@@ -52,15 +52,15 @@ class PlanJournal:
         """Whether tasks may run."""
         return self.store is not None and self.store.exists(f"{self.prefix}ready")
 
-    # -- notes: what the coordinator tells the tasks, such as the keys that each copies
+    # -- values: what the coordinator tells the tasks, such as the keys that each copies
 
-    def note(self, name: str, value: bytes) -> None:
-        """Stores a note under a name."""
+    def put(self, name: str, value: bytes) -> None:
+        """Stores a value under a name."""
         if self.store is not None:
             self.store.set(f"{self.prefix}notes/{name}", value)
 
-    def read_note(self, name: str) -> bytes | None:
-        """The note with that name; None if there is none."""
+    def get(self, name: str) -> bytes | None:
+        """The value with that name; None if there is none."""
         value = None if self.store is None else self.store.get(f"{self.prefix}notes/{name}")
         return None if value is None else bytes(value)
 

@@ -26,12 +26,12 @@ __all__ = [
     "Page",
     "changed_pages",
     "copied_together",
-    "note_pages",
-    "noted_count",
     "object_keys",
     "pages_of",
     "read_page",
     "sample_size",
+    "store_pages",
+    "stored_page_count",
 ]
 
 
@@ -101,26 +101,26 @@ def changed_pages(array: Array, target: Store, target_prefix: str) -> Iterator[P
     return pages_of(array, target_prefix, below=changed)
 
 
-def note_pages(journal: PlanJournal, pages: Sequence[Page], tag: str = "page") -> None:
+def store_pages(journal: PlanJournal, pages: Sequence[Page], tag: str = "page") -> None:
     """Stores the pages in the journal, so that a resumed run and other processes have the same tasks. `tag`
     distinguishes the pages of several stages."""
     for index, page in enumerate(pages):
-        journal.note(f"{tag}/{index // 1000}/{index}", json.dumps(page).encode())
-    journal.note(f"{tag}s", str(len(pages)).encode())
+        journal.put(f"{tag}/{index // 1000}/{index}", json.dumps(page).encode())
+    journal.put(f"{tag}s", str(len(pages)).encode())
 
 
-def noted_count(journal: PlanJournal, tag: str = "page") -> int | None:
+def stored_page_count(journal: PlanJournal, tag: str = "page") -> int | None:
     """The number of pages in the journal; None if it has none yet."""
-    note = journal.read_note(f"{tag}s") if journal.ready() else None
-    return None if note is None else int(note)
+    count = journal.get(f"{tag}s") if journal.ready() else None
+    return None if count is None else int(count)
 
 
 def read_page(journal: PlanJournal, index: int, tag: str = "page") -> Page:
     """A page from the journal."""
-    note = journal.read_note(f"{tag}/{index // 1000}/{index}")
-    if note is None:
+    page = journal.get(f"{tag}/{index // 1000}/{index}")
+    if page is None:
         raise StoreError(f"the journal of the plan lacks the keys of task {index}", store=repr(journal.store))
-    return Page(*json.loads(note))
+    return Page(*json.loads(page))
 
 
 def sample_size(store: Store, pages: Sequence[Page]) -> int:
