@@ -96,6 +96,29 @@ def test_statistics_are_stored_at_exit(kind: str, tmp_path: Path) -> None:
     assert (z.statistics.state().stale, z.max()) == (0, 70)
 
 
+WRITE_FOREVER = """
+import omnizarr, sys, threading
+
+z = omnizarr.open_array(sys.argv[1])
+began = threading.Event()
+
+def write() -> None:
+    while True:
+        z[3, 3] = 70
+        began.set()
+
+threading.Thread(target=write, daemon=True).start()
+began.wait()
+"""
+
+
+def test_a_thread_that_writes_forever_does_not_keep_its_process_from_ending(tmp_path: Path) -> None:
+    z = omnizarr.create_array(tmp_path / "z", data=np.arange(64.0).reshape(8, 8), chunks=(4, 4))
+    z.statistics.build()
+    subprocess.run([sys.executable, "-c", WRITE_FOREVER, tmp_path / "z"], check=True, timeout=120)
+    assert z.max() == 70
+
+
 def test_a_child_leaves_the_chunks_of_its_parent_to_the_parent(tmp_path: Path) -> None:
     z = omnizarr.create_array(tmp_path / "z", data=np.arange(64.0).reshape(8, 8), chunks=(4, 4))
     z.statistics.build()

@@ -73,7 +73,7 @@ def note(array: ArrayState, selection: Selection | None, shape: tuple[int, ...])
     else:
         pending.chunks.update(_chunks_of(array, selection, shape))
     if time.monotonic() >= pending.due:
-        _try_flush(pending, wait=False)
+        _try_flush(pending, until=None)
 
 
 def _chunks_of(array: ArrayState, selection: Selection, shape: tuple[int, ...]) -> Iterable[tuple[int, ...]]:
@@ -86,7 +86,7 @@ def flush(array: ArrayState) -> None:
     versions that last."""
     pending = _pending.pop(_name(array), None)
     if pending is not None:
-        _flush(pending, wait=True)
+        _flush(pending, until=time.monotonic() + _LONGEST_WAIT)
 
 
 def forget(array: ArrayState) -> None:
@@ -94,11 +94,15 @@ def forget(array: ArrayState) -> None:
     _pending.pop(_name(array), None)
 
 
-def _flush(pending: _Pending, *, wait: bool) -> None:
+def _flush(pending: _Pending, *, until: float | None) -> None:
+    """Store the statistics of the pending chunks. Waits `until` a time for those that have no version that lasts; with
+    None, they stay pending."""
     array = None if pending.array is None else _current(pending.array)
     if array is None:
         return
-    if array._model.shape != pending.shape and not wait:  # a new shape is not stored yet, or another writer changed it
+    if (
+        array._model.shape != pending.shape and until is None
+    ):  # a new shape is not stored yet, or another writer changed it
         pending.shape = array._model.shape
         return
     chunks = pending.take()
@@ -108,15 +112,15 @@ def _flush(pending: _Pending, *, wait: bool) -> None:
         chunks = [chunk.coordinates for chunk, fresh in zip(table.chunks, table.fresh, strict=True) if not fresh]
     counts = [axis.count for axis in array._layout.axes]
     left = refresh(array, [chunk for chunk in chunks if all(map(int.__lt__, chunk, counts))])
-    if wait:
-        wait_for(array, left)
+    if until is not None:
+        wait_for(array, left, until)
     else:
         pending.chunks.update(left)
 
 
-def wait_for(array: ArrayState, chunks: list[tuple[int, ...]]) -> None:
+def wait_for(array: ArrayState, chunks: list[tuple[int, ...]], until: float | None = None) -> None:
     """Measure chunks that were written a moment ago, as soon as they have versions that last."""
-    until = time.monotonic() + _LONGEST_WAIT
+    until = time.monotonic() + _LONGEST_WAIT if until is None else until
     while chunks and time.monotonic() < until:
         time.sleep(_PAUSE)
         chunks = refresh(array, chunks)
@@ -133,11 +137,11 @@ def _current(array: ArrayState) -> ArrayState | None:
     return current if obstacle(current) is None and storage_of(current).exists() else None
 
 
-def _try_flush(pending: _Pending, *, wait: bool) -> None:
+def _try_flush(pending: _Pending, *, until: float | None) -> None:
     """`_flush`; an error becomes a warning, because the elements are stored."""
     begin = time.monotonic()
     try:
-        _flush(pending, wait=wait)
+        _flush(pending, until=until)
     except OmnizarrError as error:
         name = "" if pending.array is None else f" of array `{pending.array.name}`"
         warn(f"the statistics{name} could not be updated, and some are stale now: {error}")
@@ -158,12 +162,11 @@ def _name(array: ArrayState) -> str:
 
 
 def _flush_all() -> None:
-    while _pending:
-        try:
-            _, pending = _pending.popitem()
-        except KeyError:  # another thread took the last one
-            break
-        _try_flush(pending, wait=True)
+    until = time.monotonic() + _LONGEST_WAIT
+    for name in list(_pending):  # daemon threads may go on writing, and must not keep the process from ending
+        pending = _pending.pop(name, None)
+        if pending is not None:
+            _try_flush(pending, until=until)
 
 
 def _register() -> None:
@@ -176,7 +179,8 @@ def _register() -> None:
     _ends[:] = [process]
     # Children of multiprocessing end without `atexit`.
     multiprocessing: Any = sys.modules.get("multiprocessing.util")
-    if multiprocessing is not None:
+    process_module: Any = sys.modules.get("multiprocessing.process")
+    if multiprocessing is not None and process_module is not None and process_module.parent_process() is not None:
         multiprocessing.Finalize(None, _flush_all, exitpriority=10)
 
 
