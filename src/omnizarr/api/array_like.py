@@ -26,6 +26,7 @@ __all__ = ["empty_like", "from_array", "full_like", "ones_like", "split_dimensio
 _CHUNK_OPTIONS = frozenset(["dtype", "chunks", "shards", "filters", "serializer", "compressors", "order"])
 
 _REMEDIES = {
+    "dtype": "`dtype` (--dtype) gives the new array a type that this generation has",
     "extensions": "`extensions=None` leaves them out",
     "fallback": "`fallback=None` leaves it out",
     "compressors": 'give another value for this option, such as `compressors="auto"` for the default compressors',
@@ -72,7 +73,8 @@ def from_array(
         array = create_array(target, name=path, **{**_options_like(data, options), **options})
     except ArgumentError as error:
         if isinstance(data, Array) and data.zarr_format != options["zarr_format"] and error.hint is None:
-            error.hint = _REMEDIES.get(error.argument or "", _REMEDIES["compressors"])
+            argument = "dtype" if "has no data type" in error.message else error.argument or ""
+            error.hint = _REMEDIES.get(argument, _REMEDIES["compressors"])
         raise
     if (
         isinstance(data, Array)

@@ -102,9 +102,15 @@ def run_plan(plan: Plan, run_options: PlanOptions, output: Output) -> int:
     else:
         from omnizarr.display.texts import human_bytes
 
-        before = f", {result.skipped:,} were done before" if result.skipped else ""
+        before = (
+            f", {result.skipped:,} {'was' if result.skipped == 1 else 'were'} done before" if result.skipped else ""
+        )
         tasks = "1 task" if result.tasks == 1 else f"{result.tasks:,} tasks"
         output.line(f"{tasks}, {human_bytes(result.bytes)} in {result.seconds:.1f} s{before}")
+        if run_options.task is not None and not result.finished:
+            last = (run_options.stage or 1) >= len(plan.stages)
+            then = "--finish" if last else f"--task of --stage {(run_options.stage or 1) + 1}"
+            output.line(f"when all parts are done, the same command goes on with {then}")
     return YES
 
 

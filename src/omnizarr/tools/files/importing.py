@@ -17,6 +17,7 @@ from omnizarr.errors import ArgumentError, StoreError
 from omnizarr.model import ZarrFormat, join_path
 from omnizarr.tools.files.hdf5 import read_hdf5
 from omnizarr.tools.files.kinds import BLOCK_ELEMENTS, FileResult, kind_of
+from omnizarr.tools.plans.copy import check_free
 from omnizarr.tools.regions import regions
 from omnizarr.tools.results import Progress
 
@@ -62,8 +63,10 @@ def import_file(
     with _open(file, kind, dtype, shape, delimiter) as sources:
         arrays = {path: f"{data.shape} {data.dtype}" for path, (data, _) in sources.items() if data is not None}
         total = sum(prod(data.shape) * data.dtype.itemsize for data, _ in sources.values() if data is not None)
+        store, root = resolve(target, storage_options)
+        if not force:
+            check_free(store, root)
         if not dry_run:
-            store, root = resolve(target, storage_options)
             done = 0
             for number, (path, (data, own)) in enumerate(sources.items()):
                 common = {"zarr_format": zarr_format, "overwrite": force and number == 0}

@@ -147,7 +147,7 @@ def plan_copy(
         if job.keeps_encoding(array):
             prefix = dialect_for(job.zarr_format).chunk_prefix(join_path(path, below))
             pages += changed_pages(array, store, prefix) if finished else pages_of(array, prefix)
-    recorded = stored_page_count(journal)
+    recorded = None if force and not resume else stored_page_count(journal)
     if pages or recorded:
         size = sample_size(node.store, pages)
         files = sum(len(page.names) for page in pages)
@@ -179,6 +179,7 @@ def plan_copy(
         check=_pass if force or finished else partial(check_free, store, path, resume),
         needs_threads=journal.store is None,
         erases=force,
+        restarts=force,
         max_memory=max_memory,
         done=finished and not any(passes),
     )
@@ -376,6 +377,12 @@ def select_members(
     if not include:
         return members
     included = {below for below, _ in members if any(_matches(part, one) for part in _parts(below) for one in include)}
+    if not included:
+        raise ArgumentError(
+            f"`include`: no node below {shown_location(node.store, node.path)} matches {', '.join(include)}",
+            argument="include",
+            hint="patterns match names such as `t*`, or paths such as `daily/*`",
+        )
     above = {part for below in included for part in _parts(below)}
     return [(below, member) for below, member in members if not below or below in included or below in above]
 

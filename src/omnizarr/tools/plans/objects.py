@@ -52,6 +52,7 @@ class Page(NamedTuple):
 
 _PER_TASK = 256  # objects
 _REQUESTS = 32  # in flight per task, if a store is remote
+_SAMPLED = 16  # pages
 _TOGETHER = 4  # small objects of a directory that the kernel writes in one call
 _TOGETHER_BYTES = 2**18  # with twice as many, the allocator returns memory after each batch (measured)
 
@@ -124,10 +125,10 @@ def read_page(journal: PlanJournal, index: int, tag: str = "page") -> Page:
 
 
 def sample_size(store: Store, pages: Sequence[Page]) -> int:
-    """The mean length of a few objects."""
-    keys = [page.source + page.names[0] for page in pages[:: max(1, len(pages) // 8)]][:8]
-    sizes = [store.size(key) or 0 for key in keys]
-    return sum(sizes) // max(1, len(sizes))
+    """The mean length of the objects, from one of each of a few pages."""
+    sampled = pages[:: -(-len(pages) // _SAMPLED) or 1]
+    total = sum((store.size(page.source + page.names[0]) or 0) * len(page.names) for page in sampled)
+    return total // max(1, sum(len(page.names) for page in sampled))
 
 
 def copied_together(arrays: Iterable[Array]) -> int:

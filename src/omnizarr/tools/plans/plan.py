@@ -93,6 +93,8 @@ class Plan:
     """Whether all tasks must run in this process, because its stores cannot be shared between processes."""
     erases: bool = False
     """Whether `begin` erases an old target, so that two processes must not begin at the same time."""
+    restarts: bool = False
+    """Whether a run without `resume` begins again, and erases what an earlier run has left."""
     max_memory: int | None = None
     """Bytes that all tasks that run in this process at the same time may hold."""
     done: bool = False
@@ -231,6 +233,8 @@ class Plan:
 
     def _start(self, resume: bool) -> None:
         """Begins the plan, or continues an earlier run."""
+        if self.restarts and not resume and self.journal.begun():
+            self.journal.erase()
         if self.journal.begun():
             if not resume:
                 raise NodeExistsError(

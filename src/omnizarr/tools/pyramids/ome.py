@@ -83,7 +83,9 @@ def _check(array: Array, axes: Sequence[Mapping[str, Any]]) -> None:
 
 def _axes_error(message: str) -> ArgumentError:
     return ArgumentError(
-        f"`axes`: {message}", argument="axes", hint="name all axes in their order, such as `czyx` (--axes czyx)"
+        f"`axes`: {message}",
+        argument="axes",
+        hint="name all axes in their order, such as `czyx` (--axes czyx); maps need `geo` (--geo)",
     )
 
 

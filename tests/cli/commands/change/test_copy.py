@@ -55,7 +55,9 @@ def test_other_encoding(run: Run, source: Path, tmp_path: Path) -> None:
 
 def test_parts_and_finish(run: Run, source: Path, tmp_path: Path) -> None:
     target = tmp_path / "new.zarr"
-    assert run("copy", source, target, "--task", "1/2").exit_code == 0
+    first = run("copy", source, target, "--task", "1/2")
+    assert first.exit_code == 0
+    assert "--finish" in first.stdout
     refused = run("copy", source, target, "--finish")
     assert refused.exit_code == 3
     assert "are not done: 0, 2" in refused.stderr
@@ -79,6 +81,34 @@ def test_an_interrupted_run_says_how_to_go_on(
     )
     monkeypatch.undo()
     assert run("copy", source, tmp_path / "b.zarr", "--resume").exit_code == 0
+
+
+def test_force_begins_again_after_an_interrupted_run(
+    run: Run, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    target = tmp_path / "b.zarr"
+    monkeypatch.setattr("omnizarr.tools.plans.objects.CopyObjects.run", interrupt)
+    assert run("copy", source, target, "-j", "1").exit_code == 130
+    monkeypatch.undo()
+    omnizarr.open_group(source, mode="r+").create_array("new", data=np.arange(3))
+    assert run("copy", source, target).exit_code == 3
+    assert run("copy", source, target, "--force").exit_code == 0
+    assert run("diff", source, target).exit_code == 0
+    assert not (target / ".omnizarr-plan").exists()
+
+
+def test_patterns_that_match_nothing(run: Run, source: Path, tmp_path: Path) -> None:
+    result = run("copy", source, tmp_path / "b.zarr", "--include", "z*")
+    assert (result.exit_code, "matches z*" in result.stderr, (tmp_path / "b.zarr").exists()) == (2, True, False)
+
+
+def test_a_dry_run_estimates_the_size(run: Run, source: Path, tmp_path: Path) -> None:
+    stored = sum(file.stat().st_size for file in source.rglob("*") if file.is_file() and file.name != "zarr.json")
+    dry = json.loads(run("copy", source, tmp_path / "b.zarr", "--dry-run", "--json").stdout)
+    assert dry["cost"]["read"] == pytest.approx(stored, rel=0.1)
 
 
 def test_wrong_options(run: Run, source: Path, tmp_path: Path) -> None:

@@ -34,9 +34,22 @@ def command(location: str, file: str, axis: int, dry_run: bool, storage: StoreOp
     array = storage.open(location, writable=not dry_run).array
     data = read_npy(file)
     old = array.shape
-    new = old if dry_run else array.append(data, axis=axis)
+    new = _appended(old, data.shape, axis) if dry_run else array.append(data, axis=axis)
     if output.form == "json":
         output.json({"shape": new, "appended": data.shape, "dry_run": dry_run})
     else:
         output.line(f"{'would append' if dry_run else 'appended'} {data.shape}: {old} → {new}")
     return YES
+
+
+def _appended(old: tuple[int, ...], rows: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    """The shape that `append` would leave. Raises as it would."""
+    from omnizarr.errors import ArgumentError
+
+    rank = len(old)
+    if not -rank <= axis < rank:
+        raise ArgumentError(f"`axis`: expected an integer from {-rank} to {rank - 1}, found {axis}", argument="axis")
+    axis %= rank
+    if len(rows) != rank or rows[:axis] + rows[axis + 1 :] != old[:axis] + old[axis + 1 :]:
+        raise ArgumentError(f"`data`: expected a shape like {old} except on axis {axis}, found {rows}", argument="data")
+    return (*old[:axis], old[axis] + rows[axis], *old[axis + 1 :])
