@@ -9,6 +9,7 @@
  *   unlinked.c   opens a file if no part of its path is a link
  *   read.c       reads, decodes and places one chunk or inner chunk
  *   blosc_parts.c  reads and decodes only some blocks of a Blosc frame
+ *   scatter.c    reads rows of an uncompressed chunk to places in any order
  *   points.c     reads single elements of one-dimensional arrays; searches masks
  *   arguments.c  conversion of Python arguments
  *   entries.c    the functions that Python calls to read
@@ -45,6 +46,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #ifdef __linux__
 #include <sys/syscall.h>
 #endif
@@ -75,6 +77,7 @@ enum status {
 #include "unlinked.c"
 #include "read.c"
 #include "blosc_parts.c"
+#include "scatter.c"
 #include "points.c"
 #include "arguments.c"
 #include "entries.c"

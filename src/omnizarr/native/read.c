@@ -200,6 +200,10 @@ static const char *load(struct scratch *scratch, const struct read_plan *plan, c
     return chunk != NULL && decode(scratch, plan, data, length, chunk) ? chunk : NULL;
 }
 
+/* In scatter.c. */
+static enum status scatter_rows(struct scratch *scratch, const struct source *source, int64_t start, char *target,
+                                const int64_t *from, const int64_t *to, int64_t count, int64_t length);
+
 /* Reads a box at each of its offsets: the elements that indices take along one dimension. The chunk is decoded once. */
 static enum status read_gathered(struct scratch *scratch, const struct read_plan *plan, const struct source *source,
                                  int64_t start, int64_t length, const struct box *box) {
@@ -222,10 +226,15 @@ static enum status read_gathered(struct scratch *scratch, const struct read_plan
                 return UNUSUAL;
         return DONE;
     }
-    const char *chunk = load(scratch, plan, source, start, length, 1);
-    if (chunk == NULL) return UNUSUAL;
     size_t run;
     int rank = split_box(plan->target_strides, plan->source_strides, box->shape, plan->rank, plan->itemsize, &run);
+    if (plan->codec == RAW && rank == 0) {
+        enum status status =
+            scatter_rows(scratch, source, start + box->source, target, from, to, box->repeats, (int64_t)run);
+        if (status != TO_DO) return status;
+    }
+    const char *chunk = load(scratch, plan, source, start, length, 1);
+    if (chunk == NULL) return UNUSUAL;
     chunk += box->source;
     for (int64_t i = 0; i < box->repeats; i++) {
         if (rank == 0)
