@@ -322,6 +322,17 @@ def test_remove(tmp_path: Path) -> None:
     assert pending._pending == {}
 
 
+def test_the_attribute_alone_keeps_nothing_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other programs copy the attribute, and not the statistics."""
+    monkeypatch.setattr(pending, "_INTERVAL", 0)
+    attributes = {"omnizarr_statistics": ".omnizarr-statistics"}
+    z = omnizarr.create_array(tmp_path / "z", shape=(20, 20), dtype="f4", attributes=attributes)
+    z[3, 3] = 1000
+    (noted,) = pending._pending.values()
+    assert (noted.chunks, noted.all, noted.array) == (set(), False, None)
+    assert (z.max(), z.statistics.enabled) == (1000, False)
+
+
 def test_the_hierarchy_does_not_show_statistics(tmp_path: Path) -> None:
     root = omnizarr.create_group(tmp_path / "g")
     z = root.create_array("a", data=DATA, chunks=(5, 5))

@@ -98,11 +98,12 @@ def _flush(pending: _Pending, *, until: float | None) -> None:
     """Store the statistics of the pending chunks. Waits `until` a time for those that have no version that lasts; with
     None, they stay pending."""
     array = None if pending.array is None else _current(pending.array)
-    if array is None:
+    if array is None:  # it has no statistics, or none any more
+        pending.take()
+        pending.all = False
         return
-    if (
-        array._model.shape != pending.shape and until is None
-    ):  # a new shape is not stored yet, or another writer changed it
+    if array._model.shape != pending.shape and until is None:
+        # A new shape is not stored yet, or another writer changed it.
         pending.shape = array._model.shape
         return
     chunks = pending.take()
