@@ -174,9 +174,9 @@ class _Counting(ObjectStore, keeps_capabilities=True):
         self._reader.read = counted  # type: ignore[method-assign]
 
 
-@pytest.mark.parametrize(("compressors", "most"), [(None, 8), ("auto", 64)])
+@pytest.mark.parametrize(("compressors", "most"), [(None, 16), ("auto", 128)])
 def test_memory_limits_the_requests_in_flight(compressors: Any, most: int) -> None:
-    """At most 32 MiB are in flight, however small the documents were that came before. A compressed chunk counts as at
+    """At most 64 MiB are in flight, however small the documents were that came before. A compressed chunk counts as at
     least an eighth of its largest size."""
     store = _Counting(ObstoreMemory())
     z = omnizarr.create_array(store, shape=80 * 2**22, dtype="u1", chunks=2**22, compressors=compressors, fill_value=1)

@@ -12,7 +12,7 @@ import pytest
 
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
 from omnizarr.store.requests.threads import run_in_thread
-from omnizarr.store.requests.window import Window
+from omnizarr.store.requests.window import Window, _ProcessTotal
 from omnizarr.store.requests.writes import ConcurrentWrites
 
 
@@ -65,7 +65,7 @@ def test_answers_that_are_not_consumed_count_against_the_window() -> None:
     for _ in range(3):
         next(answers)
         time.sleep(0.05)
-        assert counter.started <= 3 + 2**25 // size  # the initial size of the window
+        assert counter.started <= 3 + 2**26 // size  # the initial size of the window
     answers.close()
 
 
@@ -151,7 +151,7 @@ def test_the_window_is_empty_after_close_and_after_errors() -> None:
 
 def test_the_window_adapts_to_latency_and_bandwidth() -> None:
     """Simulates servers with a given latency (s) and bandwidth (bytes/s)."""
-    for latency, bandwidth, least, most in ((0.1, 2**28, 2**25, 2**26), (0.01, 2**24, 2**22, 2**23)):
+    for latency, bandwidth, least, most in ((0.1, 2**28, 2**26, 2**27), (0.01, 2**24, 2**22, 2**24)):
         now = [0.0]
         window = Window(10**6)
         waiting: list[tuple[float, tuple[float, int, int]]] = []
@@ -159,6 +159,7 @@ def test_the_window_adapts_to_latency_and_bandwidth() -> None:
         size = 2**16
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("omnizarr.store.requests.window.perf_counter", lambda now=now: now[0])
+            window._total = _ProcessTotal()  # the last requests of the simulation stay in flight
             for _ in range(5000):
                 while (entered := window.enter(size)) is not None:
                     free = max(free, now[0] + latency) + size / bandwidth

@@ -32,6 +32,7 @@ def test_all_windows_share_one_budget() -> None:
 
 def test_a_second_reader_gets_its_part_although_the_first_one_is_greedy() -> None:
     window = Window()
+    window._room = 16 * MIB
     release = threading.Event()
     started = {"first": 0, "second": 0}
     lock = threading.Lock()

@@ -1,8 +1,8 @@
 """Flow control for a remote store: how many bytes may be in flight at once.
 
-The window is twice the product of the measured bandwidth and latency: the product keeps the connection busy, and the
-double shows whether the store can deliver more. More requests than that would only wait in a queue, take memory, and
-run into timeouts.
+The window is four times the product of the measured bandwidth and latency: the product keeps the connection busy, and
+the rest shows whether the store can deliver more, also if it needs time for each byte of large answers. More requests than
+that would only wait in a queue, take memory, and run into timeouts.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from omnizarr.store.values import ByteRange
 __all__ = ["Admission", "Window"]
 
 _LEAST_COST = 2**16  # bytes: a request costs time even if its answer is empty
-_START = 2**24
+_START = 2**26
 _LEAST = 2**22
-_MOST = 2**25  # bytes of memory for requests in flight and answers that the caller has not read
+_MOST = 2**26  # bytes of memory for requests in flight and answers that the caller has not read
 _FORGET_RATE = 0.99  # factor on the best rate, per answer: a store may become slower
 _FORGET_LATENCY = 1.0005  # factor on the shortest latency; slower, because queued requests look like latency
+_SPARE = 4  # times the product of bandwidth and latency
 _ALWAYS = 2  # requests and answers that are admitted, whatever their size
 
 
@@ -165,7 +166,7 @@ class Window:
             self.retries.earn()
             rate = (self._delivered - before) / seconds
             self._rate = max(rate, self._rate * _FORGET_RATE if busy else self._rate)
-            fits = int(min(_MOST, max(_LEAST, 2 * self._rate * self._latency)))
+            fits = int(min(_MOST, max(_LEAST, _SPARE * self._rate * self._latency)))
             if fits > self._room:
                 self._room = fits
             elif busy:  # in steps: the first answers say little about the rate of all
