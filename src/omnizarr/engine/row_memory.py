@@ -43,5 +43,5 @@ def row_memory(
     count = np.count_nonzero(targets >= 0)
     if count != len(positions):  # a row that is needed twice
         return None
-    waste = memoryview(bytearray(row)) if count < shape[0] else memory
-    return [memory[start : start + row] if start >= 0 else waste for start in starts.tolist()]
+    scratch = memoryview(bytearray(row)) if count < shape[0] else memory
+    return [memory[start : start + row] if start >= 0 else scratch for start in starts.tolist()]

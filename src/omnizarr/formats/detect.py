@@ -263,11 +263,11 @@ def _draft_dialect(entry_point: Json, read_options: ReadOptions, problems: Probl
 
 def _warn_of_entry_point(dialect: Dialect, problems: Problems, *, beside_v2: bool) -> None:
     """Warns once about all unusual members of the root document."""
-    oddities = [f"{problem.path}: {problem.message}" for problem in problems.warnings]
+    warnings = [f"{problem.path}: {problem.message}" for problem in problems.warnings]
     if beside_v2:
-        oddities.append(f"Zarr v2 metadata lies beside it, and is ignored; {_HINT_V2}")
-    if oddities:
-        warn(f"the entry point `zarr.json` of {dialect.format_name}: {'; '.join(oddities)}")
+        warnings.append(f"Zarr v2 metadata lies beside it, and is ignored; {_HINT_V2}")
+    if warnings:
+        warn(f"the entry point `zarr.json` of {dialect.format_name}: {'; '.join(warnings)}")
 
 
 def _detect_v1(dialect: Dialect, path: str, documents: Documents) -> DetectedNode | None:
