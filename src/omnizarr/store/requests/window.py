@@ -1,8 +1,8 @@
 """Flow control for a remote store: how many bytes may be in flight at once.
 
 The window is four times the product of the measured bandwidth and latency: the product keeps the connection busy, and
-the rest shows whether the store can deliver more, also if it needs time for each byte of large answers. More requests than
-that would only wait in a queue, take memory, and run into timeouts.
+the rest shows whether the store can deliver more, also if it needs time for each byte of large answers. Still more
+requests would only wait in a queue, take memory, and run into timeouts.
 """
 
 from __future__ import annotations
