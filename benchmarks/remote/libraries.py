@@ -42,7 +42,7 @@ class RemoteAdapter:
         raise NotImplementedError
 
     def open_members(self, where: str, names: list[str], endpoint: str | None = None) -> int:
-        """Open the arrays of a group, and return their number."""
+        """Open the arrays of a group at once, if the library can, and return their number."""
         raise NotImplementedError
 
     def create_members(self, where: str, names: list[str], endpoint: str | None) -> None:
@@ -86,8 +86,13 @@ class Omnizarr(RemoteAdapter):
         )
 
     def open_members(self, where: str, names: list[str], endpoint: str | None = None) -> int:
-        group = self.library.open_group(where, mode="r", **self._options(endpoint))
-        return len([group[name] for name in names])
+        aio = importlib.import_module("omnizarr.aio")
+
+        async def opened() -> int:
+            group = await aio.open_group(where, mode="r", **self._options(endpoint))
+            return len(await asyncio.gather(*[group[name] for name in names]))
+
+        return asyncio.run(opened())
 
     def create_members(self, where: str, names: list[str], endpoint: str | None) -> None:
         group = self.library.create_group(where, **self._options(endpoint))

@@ -44,6 +44,7 @@ _MOST_UNUSUAL = 3  # unusual answers in sequence, after which all requests go to
 _KNOWN_OPTIONS = frozenset(
     {"allow_http", "timeout", "read_timeout", "connect_timeout", "default_headers", "user_agent"}
 )
+_LOOK_AGAIN = 0.1  # seconds
 _QUICK_ACK: int | None = getattr(socket, "TCP_QUICKACK", None)  # Linux only
 _PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 
@@ -310,29 +311,36 @@ class WebClient:
                 pass
         started.waited = True
         start, hedging, limit = started.time, self._hedging, current_deadline.get()
-        racing, after = [connection], hedging.after
+        racing, sent = [connection], [start]
         winner = None
         try:
             while winner is None:
                 waited = monotonic() - start
-                seconds = self._read_timeout - waited if len(racing) == MOST_COPIES else after
+                seconds = self._read_timeout - waited
+                if len(racing) < MOST_COPIES:
+                    # Look again soon: what is late may have been unknown when this request was sent.
+                    rest = hedging.after * (2 ** len(racing) - 1) - waited  # each copy gets twice the time
+                    seconds = min(seconds, rest if 0 < rest < _LOOK_AGAIN else _LOOK_AGAIN)
                 if limit is not None:
                     seconds = min(seconds, limit.remaining())
                 winner = _readable(racing, seconds)
                 if winner is None:
-                    if monotonic() - start > self._read_timeout:
+                    waited = monotonic() - start
+                    if waited > self._read_timeout:
                         raise _Unusual
                     if limit is not None:
                         limit.check()
-                    if len(racing) < MOST_COPIES and hedging.permit():
+                    late = waited >= hedging.after * (2 ** len(racing) - 1)
+                    if late and len(racing) < MOST_COPIES and hedging.permit():
                         racing.append(self._connect())
                         racing[-1].send(request)
-                    after *= 2
+                        sent.append(monotonic())
         finally:
             for other in racing:
                 if other is not winner and other is not connection:
                     other.close()
-        hedging.observe(monotonic() - start)
+        # The time of this copy: otherwise the late answers at the end of a read would make the next ones seem usual.
+        hedging.observe(monotonic() - sent[racing.index(winner)])
         if winner is not connection:
             connection.close()
         return winner, 0

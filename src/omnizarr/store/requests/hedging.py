@@ -12,7 +12,7 @@ from collections import deque
 __all__ = ["MOST_COPIES", "Budget", "Hedging"]
 
 MOST_COPIES = 4  # of a request, the first one included: a second one, too, may be late
-_RECENT = 64  # requests whose time is remembered
+_RECENT = 256  # requests whose time is remembered
 _ENOUGH = 16  # requests, before which nothing is known
 _UNKNOWN = 1.0  # seconds to wait until then
 _LEAST = 0.05  # seconds: a computer that does other work, too, may take as long
