@@ -77,8 +77,8 @@ def test_in_place(tmp_path: Path, zarr_format: int) -> None:
     data = _image(tmp_path / "i.zarr", zarr_format=zarr_format, chunk_key_encoding=slashes)
     plan = pyramid(str(tmp_path / "i.zarr"), levels=3, axes="cyx", scale={"y": 0.5}, units={"y": "micrometer"})
     assert plan.describe().notes == (
-        "level `2` leaves out the last element of dimensions 1",
-        "level `3` leaves out the last element of dimensions 1",
+        "level `2` leaves out the last element of dimension 1",
+        "level `3` leaves out the last element of dimension 1",
     )
     assert plan.run(workers=1).finished
     group = _group(tmp_path / "i.zarr")

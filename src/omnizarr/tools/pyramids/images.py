@@ -174,6 +174,7 @@ def dropped_notes(series: Series) -> list[str]:
     for level in series.levels[1:]:
         odd = [number for number, step in enumerate(level.steps) if before.shape[number] % step]
         if odd:
-            notes.append(f"level `{level.path}` leaves out the last element of dimensions {', '.join(map(str, odd))}")
+            dimensions = f"dimension{'s' if len(odd) > 1 else ''} {', '.join(map(str, odd))}"
+            notes.append(f"level `{level.path}` leaves out the last element of {dimensions}")
         before = level
     return notes

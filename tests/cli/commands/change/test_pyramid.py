@@ -28,7 +28,7 @@ def test_pyramid(run: Run, image: Path) -> None:
     dry = run(*arguments, "--dry-run")
     assert dry.exit_code == 0, dry.stderr
     assert "2 reduce" in dry.stdout
-    assert "note: level `2` leaves out the last element of dimensions 2" in dry.stdout
+    assert "note: level `2` leaves out the last element of dimension 2" in dry.stdout
     assert list(omnizarr.open_group(image, mode="r")) == ["0"]
     done = run(*arguments, "--verify", "--json")
     assert (done.exit_code, json.loads(done.stdout)["finished"]) == (0, True)
