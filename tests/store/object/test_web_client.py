@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tests.servers.proxy import Proxy
 from tests.servers.running import RunningServer
 
 import omnizarr
-from omnizarr.errors import ChunkError, StoreError
+from omnizarr.errors import ChunkError, StoreError, TimedOutError
 from omnizarr.store import ObjectStore
 from omnizarr.store.object.web_client import WebClient, serves
 
@@ -26,7 +27,6 @@ BODY = bytes(range(256)) * 40
 @contextmanager
 def _server(answer: Callable[[bytes, int], bytes | None]) -> Iterator[tuple[str, list[bytes]]]:
     """A server that answers the head of each request with the bytes of `answer(head, number)`; None closes."""
-    listener = socket.create_server(("127.0.0.1", 0))
     heads: list[bytes] = []
 
     def serve(connection: socket.socket) -> None:
@@ -45,6 +45,15 @@ def _server(answer: Callable[[bytes, int], bytes | None]) -> Iterator[tuple[str,
                     return
                 connection.sendall(reply)
 
+    with _listener(serve) as url:
+        yield url, heads
+
+
+@contextmanager
+def _listener(serve: Callable[[socket.socket], None]) -> Iterator[str]:
+    """A server that calls `serve` with each connection, in a thread."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
     def accept() -> None:
         while True:
             try:
@@ -55,7 +64,7 @@ def _server(answer: Callable[[bytes, int], bytes | None]) -> Iterator[tuple[str,
 
     threading.Thread(target=accept, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}", heads
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
     finally:
         listener.close()
 
@@ -116,6 +125,8 @@ UNUSUAL: dict[str, bytes] = {
     "a redirect": _reply("302 Found", b"", "Location: /other"),
     "an error": _reply("500 Oops", b""),
     "two answers": _reply("200 OK", b"hi") * 2,
+    "two lengths": _reply("200 OK", b"hi").replace(b"Content", b"Content-Length: 1\r\nContent"),
+    "a length of many digits": b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\nhi",
 }
 
 
@@ -131,7 +142,10 @@ def test_an_unusual_answer_is_left_to_obstore(name: str) -> None:
         assert sum(b"omnizarr" in head for head in heads) <= 3  # then it does not try any more
 
 
-@pytest.mark.parametrize("content_range", ["bytes 5-14/100", "bytes 0-9/5", "bytes 0-8/100", "bytes 0-9/*", "x", ""])
+@pytest.mark.parametrize(
+    "content_range",
+    ["bytes 5-14/100", "bytes 0-9/5", "bytes 0-8/100", "bytes 0-9/*", "x", "", "bytes 0-9/" + "9" * 5000],
+)
 def test_a_part_that_was_not_requested_is_not_returned(content_range: str) -> None:
     def answer(head: bytes, number: int) -> bytes | None:
         value = content_range if b"omnizarr" in head else "bytes 0-9/100"
@@ -140,6 +154,88 @@ def test_a_part_that_was_not_requested_is_not_returned(content_range: str) -> No
     with _server(answer) as (url, heads):
         answered = _client(url).get("key", options={"range": (0, 10)})
         assert (answered.range, len(heads)) == ((0, 10), 2)
+
+
+@pytest.mark.parametrize("part", [(0, 10), (20, 200), {"suffix": 30}, {"offset": 60}])
+def test_a_part_that_is_too_short_is_requested_again(part: Any) -> None:
+    """A server may send less than it was asked for, which must not pass for the end of the value."""
+    first, stop = (
+        (max(0, part[0]), min(100, part[1])) if isinstance(part, tuple) else (100 - part.get("suffix", 40), 100)
+    )
+
+    def answer(head: bytes, number: int) -> bytes | None:
+        last = stop - 1 - (5 if b"omnizarr" in head else 0)
+        return _reply("206 Partial", BODY[first : last + 1], f"Content-Range: bytes {first}-{last}/100")
+
+    with _server(answer) as (url, heads):
+        client = _client(url)
+        answered = client.get("key", options={"range": part})
+        assert (answered.range, bytes(answered.buffer()), len(heads)) == ((first, stop), BODY[first:stop], 2)
+        if isinstance(part, tuple):
+            started = client.begin("key", part, None)
+            assert started is not None
+            assert client.finish(started, None) is None
+            assert client.get_into("key", part[0], memoryview(bytearray(part[1] - part[0]))) is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="shown by the next answer only")
+def test_bytes_after_an_answer_are_not_the_next_answer() -> None:
+    stale = _reply("206 Partial", b"stale", "Content-Range: bytes 0-4/5")
+    received, sent = threading.Event(), threading.Event()
+
+    def serve(connection: socket.socket) -> None:
+        with connection, suppress(ConnectionError):
+            connection.recv(2**16)
+            connection.sendall(_reply("206 Partial", b"fresh", "Content-Range: bytes 0-4/5"))
+            received.wait()
+            connection.sendall(stale)
+            sent.set()
+            while connection.recv(2**16):
+                pass
+
+    with _listener(serve) as url:
+        client = _client(url)
+        for _ in range(3):
+            assert bytes(client.get("key", options={"range": (0, 5)}).buffer()) == b"fresh"
+            received.set()
+            assert sent.wait(30)
+            sent.clear()
+            received.clear()
+        assert client._unusual == 0
+
+
+@pytest.mark.parametrize(
+    "reply", [b"", b"HTTP/1.1 206 Par", _reply("206 P", b"01234", "Content-Range: bytes 0-4/5")[:-2]]
+)
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_request_ends_at_the_time_limit(reply: bytes, begun: bool) -> None:
+    with _server(lambda head, number: reply) as (url, _):
+        client = _client(url, timeout=3600.0, read_timeout=3600.0)
+
+        def request() -> None:
+            if begun:
+                started = client.begin("key", (0, 5), None)
+                assert started is not None
+                client.finish(started, None)
+            else:
+                client.get("key", options={"range": (0, 5)})
+
+        with omnizarr.timeout(0.2), pytest.raises(TimedOutError):
+            request()
+        assert not client._idle
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux lets connections wait that the server has no room for")
+def test_a_connection_ends_at_the_time_limit() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, ExitStack() as others:
+        for _ in range(8):  # more than the server keeps
+            other = others.enter_context(socket.socket())
+            other.setblocking(False)
+            other.connect_ex(listener.getsockname())
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        store = ObjectStore.from_url(url, connect_timeout=3600.0, timeout=3600.0)
+        with omnizarr.timeout(0.2), pytest.raises(TimedOutError):
+            store.get("key")
 
 
 def test_an_error_drops_the_answers_of_other_requests(web: RunningServer, files: Path) -> None:
@@ -301,6 +397,8 @@ def test_a_silent_server_is_an_error_after_the_timeout() -> None:
         ("http://user:secret@example.org", {}),
         ("http://example.org", {"proxy_url": "http://p"}),
         ("http://example.org", {"default_headers": {"X": "a\r\nHost: b"}}),
+        ("http://example.org", {"default_headers": {"X": b"bytes"}}),
+        ("http://b\u00fccher.example", {}),
         ("http://example.org", {"http2_only": True}),
     ],
 )

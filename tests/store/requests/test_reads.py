@@ -6,12 +6,13 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from functools import partial
 
 import pytest
 
 from omnizarr.store.requests.reads import ConcurrentRequests, PendingRequest
-from omnizarr.store.requests.threads import run_in_thread
+from omnizarr.store.requests.threads import _RequestThreads, run_in_thread
 from omnizarr.store.requests.window import Window, _ProcessTotal
 from omnizarr.store.requests.writes import ConcurrentWrites
 
@@ -215,3 +216,35 @@ def test_a_forked_child_has_its_own_threads() -> None:
         finally:
             os._exit(2)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@pytest.mark.parametrize("error", [RuntimeError("can't start new thread"), MemoryError()])
+def test_requests_are_sent_without_more_threads(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """A system that starts no more threads must not make writers wait for ever."""
+
+    def fail(_: threading.Thread) -> None:
+        raise error
+
+    monkeypatch.setattr("omnizarr.store.requests.threads._threads", _RequestThreads())
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    window = Window()
+    requests = (PendingRequest(number, partial(pow, number, 2), 0) for number in range(100))
+    assert dict(ConcurrentRequests(window, requests)) == {number: number * number for number in range(100)}
+    written: list[int] = []
+    writes = ConcurrentWrites(window)
+    for number in range(5):
+        writes.send(partial(written.append, number), 10)
+    writes.finish()
+    assert written == list(range(5))
+    assert (window._inside, window._under_way, window._unread) == (0, 0, 0)
+
+
+def test_requests_that_cannot_be_listed_leave_no_room_taken() -> None:
+    def requests() -> Iterator[PendingRequest[int, int]]:
+        yield PendingRequest(1, partial(abs, 1), 10)
+        raise KeyError("cancelled")
+
+    window = Window()
+    with pytest.raises(KeyError):
+        list(ConcurrentRequests(window, requests()))
+    assert (window._inside, window._requests, window._under_way, window._unread) == (0, 0, 0, 0)

@@ -35,11 +35,12 @@ _HEADER = re.compile(
     rb"\r\n(content-length|content-range|content-encoding|transfer-encoding|connection|etag):[ \t]*([^\r\n]*)",
     re.IGNORECASE,
 )
-_RANGE = re.compile(rb"bytes (\d+)-(\d+)/(\d+)")
+_LENGTH = re.compile(rb"[0-9]{1,18}")  # fits in 64 bits
+_RANGE = re.compile(rb"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _FORM_OF_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+:[ -~]*")
 _SCRATCH = 2**15  # bytes for the head of an answer and the start of its body
 _MOST_IDLE = 256  # connections
-_MOST_WHOLE = 2**26  # bytes of a value without a range; obstore reads larger ones, in steps
+_MOST_WHOLE = 2**26  # bytes of an answer without a known limit; obstore reads larger ones, in steps
 _MOST_UNUSUAL = 3  # unusual answers in sequence, after which all requests go to obstore
 _KNOWN_OPTIONS = frozenset(
     {"allow_http", "timeout", "read_timeout", "connect_timeout", "default_headers", "user_agent"}
@@ -51,9 +52,10 @@ _PROXIES = ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY")
 
 def serves(root: str, options: Mapping[str, Any]) -> bool:
     """Whether this client can send the requests to a server. Those through TLS or a proxy need obstore."""
-    if not root.startswith("http://") or "@" in root or not options.keys() <= _KNOWN_OPTIONS:
+    if not root.startswith("http://") or "@" in root or not root.isascii() or not options.keys() <= _KNOWN_OPTIONS:
         return False
-    if any(os.environ.get(name) for name in _PROXIES):
+    values = (options.get("default_headers") or {}).values()
+    if any(os.environ.get(name) for name in _PROXIES) or not all(isinstance(value, str) for value in values):
         return False
     return all(_FORM_OF_HEADER.fullmatch(line) for line in _header_lines(options))
 
@@ -88,7 +90,7 @@ class WebAnswer:
 
 
 class _Connection:
-    __slots__ = ("scratch", "socket", "view")
+    __slots__ = ("read_timeout", "scratch", "socket", "view")
 
     def __init__(self, address: tuple[str, int], connect_timeout: float, read_timeout: float) -> None:
         self.socket = socket.create_connection(address, connect_timeout)
@@ -101,6 +103,7 @@ class _Connection:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         else:
             self.socket.settimeout(read_timeout)
+        self.read_timeout = read_timeout
         self.scratch = bytearray(_SCRATCH)
         self.view = memoryview(self.scratch)
 
@@ -110,6 +113,33 @@ class _Connection:
             # Many servers send the end of an answer only after the client has acknowledged the beginning (Nagle's
             # algorithm), which the system delays by 40 ms. It forgets this option after a while.
             self.socket.setsockopt(socket.IPPROTO_TCP, _QUICK_ACK, 1)
+
+    def is_usable(self) -> bool:
+        """Whether the next request may be sent: the server has neither closed the connection, nor sent more than the
+        last answer. Elsewhere than on Linux, only the next answer shows it."""
+        if not _DO_NOT_WAIT:
+            return True
+        try:
+            self.socket.recv_into(self.view, 1, _DO_NOT_WAIT | socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    def receive(self, target: memoryview, end: float, flags: int = 0) -> int:
+        """Receive bytes; 0 if the server has closed the connection. Raises TimedOutError at the time limit of the call,
+        and `_Unusual` if the server is silent, or still sends at the time `end` of `time.monotonic`."""
+        limit = current_deadline.get()
+        if limit is not None:
+            if not _readable([self], min(limit.remaining(), self.read_timeout)):
+                limit.check()
+                raise _Unusual
+            flags = 0  # return what has arrived, so that the next call checks the limit
+        count = self.socket.recv_into(target, 0, flags)
+        if monotonic() > end:
+            raise _Unusual
+        return count
 
     def close(self) -> None:
         self.socket.close()
@@ -188,9 +218,8 @@ class WebClient:
         if self._unusual >= _MOST_UNUSUAL or not _PLAIN_PATH.fullmatch(path):
             return None
         request = self._request(path, range, tag)
-        try:
-            connection = self._idle.pop()
-        except IndexError:
+        connection = self._reuse()
+        if connection is None:
             try:
                 connection = self._connect()
             except OSError:
@@ -233,17 +262,29 @@ class WebClient:
 
     def _send(self, path: str, range: Any, tag: str | None) -> WebAnswer:
         request = self._request(path, range, tag)
-        try:
-            connection = self._idle.pop()
-        except IndexError:
+        connection = self._reuse()
+        if connection is None:
             return self._exchange(self._connect(), request, range, None)
         try:
             return self._exchange(connection, request, range, None)
         except (ConnectionError, EOFError):  # the server closed the idle connection
             return self._exchange(self._connect(), request, range, None)
 
+    def _reuse(self) -> _Connection | None:
+        """An idle connection; None if there is none."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return None
+            if connection.is_usable():
+                return connection
+            connection.close()
+
     def _connect(self) -> _Connection:
-        return _Connection(self._address, self._connect_timeout, self._read_timeout)
+        limit = current_deadline.get()
+        seconds = self._connect_timeout if limit is None else min(self._connect_timeout, limit.remaining())
+        return _Connection(self._address, seconds, self._read_timeout)
 
     def _exchange(self, connection: _Connection, request: bytes, range: Any, target: memoryview | None) -> WebAnswer:
         """Send a request and receive its answer."""
@@ -259,11 +300,11 @@ class WebClient:
         """Receive the answer to a request. The connection is kept only if the answer is complete."""
         keep, connection, range = False, started.connection, started.range
         try:
-            deadline, limit = monotonic() + self._timeout, current_deadline.get()
+            end = monotonic() + self._timeout
             connection, received = self._first_to_answer(started)
-            status, headers, begin, received = _receive_head(connection, received)
+            status, headers, begin, received = _receive_head(connection, received, end)
             length = headers.get(b"content-length", b"")
-            if not length.isdigit() or b"transfer-encoding" in headers or b"content-encoding" in headers:
+            if not _LENGTH.fullmatch(length) or b"transfer-encoding" in headers or b"content-encoding" in headers:
                 raise _Unusual
             size = int(length)
             if status == 404:
@@ -274,7 +315,7 @@ class WebClient:
                 raise _Refused
             start, total = _extent(status, headers, range, size)
             if target is None:
-                if range is None and size > _MOST_WHOLE:
+                if size > _MOST_WHOLE and (range is None or "offset" in range):
                     raise _Unusual
                 target = np.empty(size, np.uint8).data
             elif size > len(target):
@@ -284,10 +325,8 @@ class WebClient:
                 raise _Unusual
             target[:count] = connection.view[begin : begin + count]
             while count < size:
-                if limit is not None and not _readable([connection], limit.remaining()):
-                    limit.check()
-                more = connection.socket.recv_into(target[count:size], 0, _WAIT_FOR_ALL if limit is None else 0)
-                if not more or monotonic() > deadline:
+                more = connection.receive(target[count:size], end, _WAIT_FOR_ALL)
+                if not more:
                     raise _Unusual
                 count += more
             tag = headers.get(b"etag")
@@ -332,9 +371,10 @@ class WebClient:
                         limit.check()
                     late = waited >= hedging.after * (2 ** len(racing) - 1)
                     if late and len(racing) < MOST_COPIES and hedging.permit():
-                        racing.append(self._connect())
-                        racing[-1].send(request)
-                        sent.append(monotonic())
+                        with suppress(OSError):  # the first answer may still arrive
+                            racing.append(self._connect())
+                            sent.append(monotonic())
+                            racing[-1].send(request)
         finally:
             for other in racing:
                 if other is not winner and other is not connection:
@@ -362,29 +402,32 @@ _WAIT_FOR_ALL = socket.MSG_WAITALL if sys.platform == "linux" else 0
 _DO_NOT_WAIT = socket.MSG_DONTWAIT if sys.platform == "linux" else 0
 
 
-def _receive_head(connection: _Connection, received: int) -> tuple[int, dict[bytes, bytes], int, int]:
+def _receive_head(connection: _Connection, received: int, end: float) -> tuple[int, dict[bytes, bytes], int, int]:
     """The status, the headers that matter, where the body begins in the scratch memory, and where the received bytes
-    end there. The first `received` bytes are there already."""
+    end there. The first `received` bytes are there already; the others must arrive before the time `end`."""
     scratch, view = connection.scratch, connection.view
     while True:
         if not received:
-            received = connection.socket.recv_into(view)
+            received = connection.receive(view, end)
             if not received:
                 raise EOFError
-        end = scratch.find(b"\r\n\r\n", 0, received)
-        if end >= 0:
+        begin = scratch.find(b"\r\n\r\n", 0, received) + 4
+        if begin >= 4:
             break
         if received == len(scratch):
             raise _Unusual
-        count = connection.socket.recv_into(view[received:])
+        count = connection.receive(view[received:], end)
         if not count:
             raise _Unusual
         received += count
-    head = bytes(view[: end + 2])
+    head = bytes(view[: begin - 2])
     if not head.startswith(b"HTTP/1.1 ") or not head[9:12].isdigit():
         raise _Unusual
-    headers = {name.lower(): value.strip() for name, value in _HEADER.findall(head)}
-    return int(head[9:12]), headers, end + 4, received
+    lines = _HEADER.findall(head)
+    headers = {name.lower(): value.strip() for name, value in lines}
+    if len(headers) != len(lines):  # one of them twice
+        raise _Unusual
+    return int(head[9:12]), headers, begin, received
 
 
 def _extent(status: int, headers: Mapping[bytes, bytes], range: Any, size: int) -> tuple[int, int]:
@@ -397,11 +440,10 @@ def _extent(status: int, headers: Mapping[bytes, bytes], range: Any, size: int) 
     if status != 206 or match is None:
         raise _Unusual
     start, last, total = map(int, match.groups())
-    if last - start + 1 != size or last >= total:
-        raise _Unusual
     if isinstance(range, tuple):
-        if start != range[0] or size > range[1] - range[0]:
-            raise _Unusual
-    elif size > total or ("suffix" in range and size > range["suffix"]):
-        raise _Unusual
+        first, stop = range[0], min(range[1], total)
+    else:
+        first, stop = max(0, total - range["suffix"]) if "suffix" in range else range["offset"], total
+    if (start, last + 1) != (first, stop) or size != stop - first:
+        raise _Unusual  # another part, or only the beginning of it
     return start, total

@@ -60,19 +60,22 @@ class _Rest:
     def __init__(self, window: Window, answers: SimpleQueue[_Answer]) -> None:
         self._window = window
         self._answers = answers
+        self._lock = threading.RLock()  # the caller and a thread of a request may release it at the same time
         self._counted = True
         self.held_cost = 0
         window.add_reader()
 
     def leave_held(self) -> None:
         """Release the room of the last answer."""
-        self._window.leave(self.held_cost)
-        self.held_cost = 0
+        with self._lock:
+            cost, self.held_cost = self.held_cost, 0
+        self._window.leave(cost)
 
     def release(self) -> None:
         """Release all, and drop the answers."""
-        if self._counted:
-            self._counted = False
+        with self._lock:
+            counted, self._counted = self._counted, False
+        if counted:
             self._window.add_reader(-1)
         self.leave_held()
         while True:
@@ -223,6 +226,14 @@ class ConcurrentRequests(Generic[T, R]):
             self._flights[flight] = None
         return flight, entered
 
+    def _is_single(self, entered: Admission) -> bool:
+        """Whether the request that was admitted last is for the caller to send, because there is no other."""
+        try:
+            return self._in_caller and self._under_way == 1 and self._next_request() is None
+        except BaseException:  # the iterator of requests failed
+            self._window.failed(entered)
+            raise
+
     # -- call without the lock
 
     def _start(self) -> None:
@@ -230,9 +241,7 @@ class ConcurrentRequests(Generic[T, R]):
         while True:
             with self._lock:
                 request = self._admit_next()
-                single = (
-                    request is not None and self._in_caller and self._under_way == 1 and self._next_request() is None
-                )
+                single = request is not None and self._is_single(request[1])
             if request is None:
                 return
             if single:

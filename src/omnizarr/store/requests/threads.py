@@ -24,8 +24,11 @@ class _RequestThreads:
                 self._free -= 1
                 self._work.put(work)
                 return
-        # Daemons: a request whose answer is not needed any more must not keep the program from ending.
-        threading.Thread(target=self._serve, args=([work],), name="omnizarr-request", daemon=True).start()
+        try:
+            # Daemons: a request whose answer is not needed any more must not keep the program from ending.
+            threading.Thread(target=self._serve, args=([work],), name="omnizarr-request", daemon=True).start()
+        except (RuntimeError, MemoryError):  # the system has no more threads
+            work()
 
     def _serve(self, first: list[Callable[[], None]]) -> None:
         work = first.pop()  # the thread itself keeps its arguments until it ends
@@ -57,5 +60,5 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_in_thread(work: Callable[[], None]) -> None:
-    """Call `work`, which must not raise, in a thread."""
+    """Call `work`, which must not raise, in a thread; in the calling one if the system has no more threads."""
     _threads.run_in_thread(work)
