@@ -46,7 +46,7 @@ class RemoteAdapter:
         raise NotImplementedError
 
     def create_members(self, where: str, names: list[str], endpoint: str | None) -> None:
-        """Create a group with arrays of 100 uint16, each of one uncompressed chunk."""
+        """Create a group with arrays of 100 uint16, each of one uncompressed chunk; at once, if the library can."""
         raise NotImplementedError
 
     def list_nodes(self, where: str, endpoint: str | None) -> int:
@@ -95,9 +95,14 @@ class Omnizarr(RemoteAdapter):
         return asyncio.run(opened())
 
     def create_members(self, where: str, names: list[str], endpoint: str | None) -> None:
-        group = self.library.create_group(where, **self._options(endpoint))
-        for name in names:
-            group.create_array(name, shape=(100,), dtype="uint16", chunks=(100,), compressors=None)
+        aio = importlib.import_module("omnizarr.aio")
+        options = {"shape": (100,), "dtype": "uint16", "chunks": (100,), "compressors": None}
+
+        async def create() -> None:
+            group = await aio.create_group(where, **self._options(endpoint))
+            await asyncio.gather(*[group.create_array(name, **options) for name in names])
+
+        asyncio.run(create())
 
     def list_nodes(self, where: str, endpoint: str | None) -> int:
         return len(self.library.open_group(where, mode="r", **self._options(endpoint)).members())
