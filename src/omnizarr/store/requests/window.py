@@ -101,7 +101,7 @@ class Window:
 
     def expected(self, limit: int | None) -> int:
         """The expected size of an answer whose size is at most `limit`: encoded chunks are usually smaller."""
-        guess = int(2 * self._mean) if self._mean else 2**20
+        guess = int(1.5 * self._mean) if self._mean else 2**20
         return max(_LEAST_COST, guess if limit is None else min(limit, guess))
 
     def expected_of(self, range: ByteRange | None) -> int:
