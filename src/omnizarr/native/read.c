@@ -21,7 +21,7 @@ struct source {
 struct group {
     const char **paths; /* NULL: the chunks are inner chunks of `shard` */
     struct source shard;
-    const uint64_t *entries; /* shard index: offset and length of each inner chunk */
+    const char *entries; /* shard index: offset and length of each inner chunk, at any address */
     size_t entry_count;
     Py_buffer buffer, memory; /* hold `entries` and the memory of `shard` */
     int64_t target;
@@ -336,8 +336,9 @@ static enum status read_item(struct scratch *scratch, const struct work *work, s
     }
     if (group->paths != NULL) return read_path(scratch, plan, group->paths[place], &box);
     if (box.number < 0 || (size_t)box.number >= group->entry_count) return UNUSUAL;
-    uint64_t start = group->entries[2 * box.number], length = group->entries[2 * box.number + 1];
-    if (start == UINT64_MAX && length == UINT64_MAX) return ABSENT;
-    if (start > INT64_MAX || length > INT64_MAX) return UNUSUAL;
-    return read_open(scratch, plan, &group->shard, (int64_t)start, (int64_t)length, &box);
+    uint64_t entry[2]; /* offset and length */
+    memcpy(entry, group->entries + box.number * (int64_t)sizeof entry, sizeof entry);
+    if (entry[0] == UINT64_MAX && entry[1] == UINT64_MAX) return ABSENT;
+    if (entry[0] > INT64_MAX || entry[1] > INT64_MAX) return UNUSUAL;
+    return read_open(scratch, plan, &group->shard, (int64_t)entry[0], (int64_t)entry[1], &box);
 }
