@@ -1,8 +1,7 @@
-"""Servers that stall, fail, cut responses or ignore ranges: reads return correct data or raise an error in time."""
+"""Servers that stall, fail, cut responses or ignore ranges: reads return correct data or raise an error."""
 
 from __future__ import annotations
 
-import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -54,16 +53,16 @@ def test_random_faults_are_retried(s3: RunningServer, url: str, faulty_s3: Proxy
 
 @pytest.mark.parametrize("name", ["chunks", "shards"])
 @pytest.mark.parametrize("faults", [Faults(stall=1), Faults(fail=1), Faults(reset=1)], ids=["stall", "fail", "reset"])
-def test_a_server_that_always_fails_raises_an_error_in_time(
+def test_a_server_that_always_fails_raises_an_error_after_few_requests(
     s3: RunningServer, url: str, faulty_s3: Proxy, faults: Faults, name: str
 ) -> None:
     options = {**s3.through(faulty_s3.endpoint), **_SHORT_TIMEOUTS}
     z = omnizarr.open_array(url, path=name, mode="r", storage_options=options)
     faulty_s3.faults = faults
-    before = time.monotonic()
+    faulty_s3.requests.clear()
     with pytest.raises(StoreError) as caught:
         z[...]
-    assert time.monotonic() - before < 20
+    assert len(faulty_s3.requests) < 200
     assert url in str(caught.value)
     assert caught.value.hint is not None
     assert caught.value.key is not None
