@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from omnizarr.errors import ArgumentError, NodeExistsError, OmnizarrError
+from omnizarr.tools.plans.heap import HeapLimit
 from omnizarr.tools.plans.journal import PlanJournal
 from omnizarr.tools.plans.regions import keep_memory
 from omnizarr.tools.plans.stage import PlanCost, Stage
@@ -151,6 +152,7 @@ class Plan:
         count = self._workers(executor, workers)
         done = skipped = written = 0
         own = ThreadPoolExecutor(count, "omnizarr-plan", keep_memory) if executor is None else None
+        heap = HeapLimit(self.max_memory // 2) if own is not None and self.max_memory is not None else None
         try:
             for number, stage in enumerate(self.stages):
                 finished = self.journal.done(number) if resume else set()
@@ -159,6 +161,8 @@ class Plan:
                 for amount in self._run_stage(own or executor, number, tasks, count * _AHEAD):  # type: ignore[arg-type]
                     done += 1
                     written += amount
+                    if heap is not None:
+                        heap.keep()
                     if progress is not None:
                         progress(done + skipped, self.tasks)
         finally:
