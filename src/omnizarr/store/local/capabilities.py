@@ -139,10 +139,10 @@ class KernelFiles(LocalFiles):
 
     def path(self, key: str) -> tuple[str, int]:
         paths = self._paths
+        if paths.opens_unlinked and is_usual(key):
+            return paths.top + key, paths.flags | NO_LINKS
         cut = key.rfind("/") + 1
         folder = paths.folders.get(key[:cut])
-        if folder is None and paths.opens_unlinked and is_usual(key):
-            return paths.top + key, paths.flags | NO_LINKS
         if folder is None and (module := kernel()) and module.is_folder(paths.top, key[:cut], paths.follow_links):
             folder = paths.remember(key[:cut])
         if folder is None or not is_plain(key[cut:]):

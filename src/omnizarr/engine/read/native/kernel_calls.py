@@ -157,9 +157,11 @@ class KernelCalls:
     def _reads_per_chunk(self, strides: tuple[int, ...], shape: tuple[int, ...]) -> int:
         """About how many reads the kernel needs for the part `shape` of an uncompressed chunk: one per element of the
         first dimension, if the bytes between them are too many to read as well (MAX_GAP in `read.c`)."""
+        if not shape or shape[0] == 1:
+            return 1
         counts = [min(pair) for pair in zip(shape, self.chain.spec.shape, strict=True)]
         slab = sum([(count - 1) * stride for count, stride in zip(counts[1:], strides[1:], strict=True)])
-        return counts[0] if counts and strides[0] - slab > _MAX_GAP else 1
+        return counts[0] if strides[0] - slab > _MAX_GAP else 1
 
     def fill_absent(self, status: bytes | bytearray, places: Sequence[Sequence[Any]], block: npt.NDArray[Any]) -> None:
         """Write the fill value where a chunk is ABSENT; `places` has the slices of the block for each dimension."""
