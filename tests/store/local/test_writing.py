@@ -12,6 +12,7 @@ from tests.store.local.temp_files import all_paths
 
 import omnizarr
 from omnizarr.errors import InvalidKeyError, StoreError
+from omnizarr.native import NO_LINKS
 from omnizarr.store import LocalStore
 from omnizarr.store.local import files
 
@@ -209,7 +210,8 @@ def test_paths_of_rows_of_keys(store: LocalStore, tmp_path: Path):
         file_paths, _ = store.local_files.paths(rows)
         assert [os.path.relpath(path, store.location) for path in file_paths[:5]] == expected
         assert file_paths[5:] == ["", ""]
-    assert store.local_files.path("c/0/2") == (file_paths[1], store.local_files.paths([])[1])
+    path, flags = store.local_files.path("c/0/2")
+    assert (path, flags & ~NO_LINKS) == (file_paths[1], store.local_files.paths([])[1])
     for row in [("", ("a/../../secret",)), ("c/0/", ("..", "1")), ("", ("link/f",)), ("link/", ("1", "2"))]:
         with pytest.raises(InvalidKeyError):
             store.local_files.paths([row])
