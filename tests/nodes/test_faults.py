@@ -77,9 +77,13 @@ def test_a_failing_store_loses_no_other_node(change: str, zarr_format: Any) -> N
     writes = [number for number, *_ in store.met]
     assert writes
     for number in writes:
-        store, root = open_faulty(values, Fault("fail", calls=[number]))
-        with pytest.raises(OmnizarrError):
+        store, root = open_faulty(values, Fault("fail", calls=[number], methods=WRITING))
+        try:
             act(root)
+        except OmnizarrError:
+            pass
+        else:
+            assert not store.met  # threads made their calls in another order, so that no write had this number
         if not touched:
             continue
         after = contents(store.inner)
